@@ -15,8 +15,8 @@ from needlework.core.prompts import Message, PlacedNeedle, Prompt, text_sha256
 from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import (
     Draft,
+    OuterText,
     PromptFrame,
-    Surroundings,
     covering,
     draft_of,
     longer_beside,
@@ -31,7 +31,7 @@ _SEAMS = 3
 
 
 def build_prompt(
-    around: Surroundings,
+    outer: OuterText,
     source: HaystackSource,
     needles: Sequence[tuple[str, str]],
     depths: Sequence[float],
@@ -57,8 +57,8 @@ def build_prompt(
             raise InputError("needle", name, "has no text")
         if not 0 <= depth <= 100:
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
-    frame = PromptFrame(around, source, tuple(needles), tuple(depths))
-    least = "needles and one sentence" if around.edges else "template, question, needles and one sentence"
+    frame = PromptFrame(outer, source, tuple(needles), tuple(depths))
+    least = "needles and one sentence" if outer.edges else "template, question, needles and one sentence"
     return finish(frame, search(frame, least), unique=unique, answers=answers)
 
 
@@ -77,11 +77,11 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
     )
     repeated = any(stands_elsewhere(answer, draft) for answer in answers)
     return Prompt(
-        forms=DraftForms(frame.around, draft),
+        forms=DraftForms(frame.outer, draft),
         context=draft.context,
         context_tokens=context_tokens,
         placed=placed,
-        slack=frame.around.budget - draft.count,
+        slack=frame.outer.budget - draft.count,
         corpus_passes=draft.cut.used / source.corpus_chars,
         text_sha256=text_sha256(text_of(draft.pieces)),
         filler_sha256=text_sha256(draft.cut.text(source)),
@@ -93,13 +93,13 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
 class DraftForms:
     """`Forms` made on first use: a server is sent messages, a model here takes ids."""
 
-    around: Surroundings
+    outer: OuterText
     draft: Draft
 
     @property
     def tokens(self) -> int:
         """See `Forms`."""
-        return len(self.around.bos) + self.draft.spliced.count
+        return len(self.outer.bos) + self.draft.spliced.count
 
     @cached_property
     def text(self) -> str:
@@ -109,12 +109,12 @@ class DraftForms:
     @cached_property
     def ids(self) -> NDArray[np.int32]:
         """The text's tokens."""
-        return self.draft.spliced.ids(self.around.bos)
+        return self.draft.spliced.ids(self.outer.bos)
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The messages of a chat."""
-        return self.around.messages(self.text[slice(*self.draft.context)])
+        return self.outer.messages(self.text[slice(*self.draft.context)])
 
 
 def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[str, str]] = ()) -> None:
@@ -178,7 +178,7 @@ def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...],
 # How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
 _TRIES = 6
 _TRIES_PATCHED = 40
-_AROUND = 24
+_REACH = 24
 _MOST_DOTS = 128
 
 
@@ -187,10 +187,10 @@ def search(frame: PromptFrame, least: str) -> Draft:
 
     Raises `InputError` where none comes near, or where the shortest is too long; `least` says in words what that has.
     """
-    around = frame.around
-    budget, reserved = around.budget, around.reserved
+    outer = frame.outer
+    budget, reserved = outer.budget, outer.reserved
     # The same for all lengths.
-    key = ("shortest", around.before, around.after, around.bos, around.edges, frame.needles, frame.depths)
+    key = ("shortest", outer.before, outer.after, outer.bos, outer.edges, frame.needles, frame.depths)
     first = first_cut(frame.source)
     shortest = frame.source.remember(key, lambda: draft_of(frame, first).count)
     if shortest > budget:
@@ -202,9 +202,9 @@ def search(frame: PromptFrame, least: str) -> Draft:
     if budget - extra > available and frame.source.closing is None:
         raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
     for tries, cuts_of in (
-        (_TRIES, partial(cuts_near, around=_AROUND, any_grapheme=False)),
+        (_TRIES, partial(cuts_near, reach=_REACH, any_grapheme=False)),
         (_TRIES_PATCHED, patched_cuts),
-        (_TRIES, partial(cuts_near, around=4 * _AROUND, any_grapheme=True)),
+        (_TRIES, partial(cuts_near, reach=4 * _REACH, any_grapheme=True)),
     ):
         # Sentences are left out for a token or two, whole documents are not.
         content = cuts_of is not patched_cuts or frame.source.closing is not None
@@ -261,7 +261,7 @@ def _padded(frame: PromptFrame, budget: int, best: Draft, extra: float) -> Draft
 
 def _largest_below(frame: PromptFrame, budget: int, extra: float, best: Draft) -> Draft:
     """The longest draft within the budget among cuts estimated to fit; `best` where none is longer."""
-    cuts = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
+    cuts = cuts_near(frame.source, round(budget - extra), reach=4 * _REACH, any_grapheme=True)
     below = np.flatnonzero(cuts.tokens + extra <= budget)[-_TRIES:]
     drafts = [draft_of(frame, cuts.cut(number)) for number in below.tolist()]
     return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)

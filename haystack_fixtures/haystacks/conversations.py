@@ -9,7 +9,7 @@ import numpy as np
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message, PlacedNeedle, Prompt, RenderedForms, Turn, merge_roles, text_sha256
-from needlework.haystack_fixtures.haystacks.frame import Surroundings, gap
+from needlework.haystack_fixtures.haystacks.frame import OuterText, gap
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.splice import Encode
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -50,7 +50,7 @@ def list_of_rounds(conversation: GrowingConversation, joints: Joints) -> Listing
 
 
 def build_conversation(
-    around: AroundTurns,
+    outer: OuterMessages,
     joints: Joints,
     conversation: GrowingConversation,
     sources: ListSources,
@@ -70,7 +70,7 @@ def build_conversation(
     """
     after = (joints.ask if conversation.closing else "") + joints.tail
     prompt, n = build_listing(
-        Surroundings(joints.head, after, around.bos, lambda _context: (), budget, encode, reserved),
+        OuterText(joints.head, after, outer.bos, lambda _context: (), budget, encode, reserved),
         list_of_rounds(conversation, joints),
         sources,
         prose,
@@ -84,7 +84,7 @@ def build_conversation(
         reply = prompt.text[end + len(conversation.closing.ask + joints.reply) : len(prompt.text) - len(tail)]
         rounds.append(Round(conversation.closing.ask, reply))
     turns = [(Turn("user", each.ask), Turn("assistant", each.reply)) for each in rounds]
-    messages, text = around.rendered([turn for pair in turns for turn in pair])
+    messages, text = outer.rendered([turn for pair in turns for turn in pair])
     if text != prompt.text:
         raise irregular()
     return replace(
@@ -92,7 +92,7 @@ def build_conversation(
         forms=RenderedForms(messages, text, prompt.ids),
         context=(begin, end - len(joints.ask)),
         placed=tuple(_narrowed(placed, each, joints) for placed, (_, each) in zip(prompt.placed, needles, strict=True)),
-        flags=(*prompt.flags, "merged_roles") if around.merged else prompt.flags,
+        flags=(*prompt.flags, "merged_roles") if outer.merged else prompt.flags,
         conversation=True,
     )
 
@@ -125,17 +125,17 @@ class Conversation:
     by_window: bool = False  # the model's window alone decides whether it is too long; else its cell's length does
 
 
-def build_given(tokenizer: Tokenizer, conversation: Conversation, around: AroundTurns, *, budget: int) -> Prompt:
+def build_given(tokenizer: Tokenizer, conversation: Conversation, outer: OuterMessages, *, budget: int) -> Prompt:
     """Build the prompt of a conversation as it is. `slack` is negative if it exceeds the budget.
 
     Neighbours of one role are sent as they are; where the chat template refuses that, they are joined, and the prompt
     has the flag `merged_roles`. Raises `InputError` where the template refuses the messages or changes a turn.
     """
     turns = conversation.turns
-    around = around.accepted(turns)
-    messages, text = around.rendered(turns)
+    outer = outer.accepted(turns)
+    messages, text = outer.rendered(turns)
     encoded = tokenizer.encode(text)
-    ids = np.concatenate((np.asarray(around.bos, np.int32), encoded.ids))
+    ids = np.concatenate((np.asarray(outer.bos, np.int32), encoded.ids))
     spans = spans_of([turn.text for turn in turns], text)
     context = (spans[0][0], spans[-1][1]) if spans else (0, 0)
     tokens = encoded.starts.searchsorted(np.asarray([context, *spans], np.int64)).tolist()
@@ -155,7 +155,7 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
         corpus_passes=0.0,
         text_sha256=text_sha256(text),
         filler_sha256=text_sha256(text[slice(*context)]),
-        flags=("merged_roles",) if around.merged else (),
+        flags=("merged_roles",) if outer.merged else (),
         conversation=True,
     )
 
@@ -181,8 +181,8 @@ _PROBED = (4, 7)  # rounds of the conversations of marks
 
 
 @dataclass(frozen=True, slots=True)
-class AroundTurns:
-    """The rest of a prompt around its turns."""
+class OuterMessages:
+    """The messages of a prompt before and after its turns."""
 
     before: tuple[Message, ...]
     opening: str  # begins the first turn
@@ -204,7 +204,7 @@ class AroundTurns:
             return messages, text
         return (*messages, Message("assistant", self.prefix)), text + gap(text, self.prefix) + self.prefix
 
-    def accepted(self, turns: Sequence[Turn]) -> AroundTurns:
+    def accepted(self, turns: Sequence[Turn]) -> OuterMessages:
         """Itself, or with neighbours of one role merged if the chat template refuses them otherwise."""
         try:
             self.rendered(turns)
@@ -229,16 +229,16 @@ class Joints:
     tail: str
 
 
-def joints_of(around: AroundTurns) -> tuple[AroundTurns, Joints]:
+def joints_of(outer: OuterMessages) -> tuple[OuterMessages, Joints]:
     """The joints of a chat template, and what to render with it.
 
     Raises `InputError` for a template that refuses the messages, or that does not write the same between all turns.
     """
-    around = around.accepted(_marks(_PROBED[0]))
-    few, many = (_joints(around, rounds) for rounds in _PROBED)
+    outer = outer.accepted(_marks(_PROBED[0]))
+    few, many = (_joints(outer, rounds) for rounds in _PROBED)
     if few is None or few != many:
         raise irregular()
-    return around, few
+    return outer, few
 
 
 def irregular() -> InputError:
@@ -252,10 +252,10 @@ def _marks(rounds: int) -> list[Turn]:
     return [Turn(("user", "assistant")[number % 2], f"\ue000{number}\ue001") for number in range(2 * rounds)]
 
 
-def _joints(around: AroundTurns, rounds: int) -> Joints | None:
+def _joints(outer: OuterMessages, rounds: int) -> Joints | None:
     """The text between the marks; `None` where it varies."""
     marks = _marks(rounds)
-    parts, rest = [], around.rendered(marks)[1]
+    parts, rest = [], outer.rendered(marks)[1]
     for turn in marks:
         part, mark, rest = rest.partition(turn.text)
         if not mark:

@@ -80,17 +80,17 @@ class Cuts:
     cut: Callable[[int], Cut]
 
 
-def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> Cuts:
+def cuts_near(source: HaystackSource, tokens: int, *, reach: int, any_grapheme: bool) -> Cuts:
     """Cuts with about so many tokens, one sentence at least, ascending.
 
     At sentence ends and after words; after any grapheme where words are not spaced, or everywhere when asked for.
     """
-    key = ("near", tokens, around, any_grapheme)
-    return source.remember(key, lambda: _near(source, tokens, around, any_grapheme))
+    key = ("near", tokens, reach, any_grapheme)
+    return source.remember(key, lambda: _near(source, tokens, reach, any_grapheme))
 
 
-def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) -> Cuts:
-    begin, stop = _stretch(source, tokens - around, tokens + around)
+def _near(source: HaystackSource, tokens: int, reach: int, any_grapheme: bool) -> Cuts:
+    begin, stop = _stretch(source, tokens - reach, tokens + reach)
     low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
     units = (source.ends[low:high] - len(source.closes)).tolist()
     words = _word_ends(source.text, begin, stop, _GRAPHEME if any_grapheme else _WORD)

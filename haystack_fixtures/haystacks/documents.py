@@ -14,7 +14,7 @@ from needlework.core.errors import InputError, TooLongError, TooShortError
 from needlework.core.prompts import Prompt, RenderedForms, text_sha256
 from needlework.haystack_fixtures.haystacks.builder import finish, search
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import Draft, PromptFrame, Surroundings, draft_of
+from needlework.haystack_fixtures.haystacks.frame import Draft, OuterText, PromptFrame, draft_of
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, Spliced, remembering, splice, text_of
@@ -37,7 +37,7 @@ class Document:
     cut: float = 0.0  # the share of tokens that this took, 0..1
 
 
-def build_document(around: Surroundings, document: Document, encoded: Encoded) -> Prompt:
+def build_document(outer: OuterText, document: Document, encoded: Encoded) -> Prompt:
     """Build the prompt `bos + before + document + after`; `encoded` is the whole document.
 
     Its `slack` is below 0 if it is over the budget: with truncation `compat` by template and question, with `none` by
@@ -47,31 +47,31 @@ def build_document(around: Surroundings, document: Document, encoded: Encoded) -
     """
 
     def spliced(spans: Spans) -> Spliced:
-        return splice([around.before, *(Range(encoded, *span) for span in spans), around.after], around.encode)
+        return splice([outer.before, *(Range(encoded, *span) for span in spans), outer.after], outer.encode)
 
     def over(spans: Spans) -> int:
-        return spliced(spans).count + len(around.bos) - around.budget
+        return spliced(spans).count + len(outer.bos) - outer.budget
 
     whole: Spans = ((0, len(document.text)),)
     if document.truncation == "exact":
-        spans = _exact_spans(over, document, encoded, length=around.budget + around.reserved)
+        spans = _exact_spans(over, document, encoded, length=outer.budget + outer.reserved)
     elif document.truncation == "compat":
-        spans = (compat_span(document, encoded, most=around.budget, encode=around.encode),)
+        spans = (compat_span(document, encoded, most=outer.budget, encode=outer.encode),)
     else:
         spans = whole
     left, tokens = "".join(document.text[slice(*span)] for span in spans), spliced(spans)
-    text = around.before + left + around.after
-    begin, end = len(around.before), len(around.before) + len(left)
-    ids = tokens.ids(around.bos)
+    text = outer.before + left + outer.after
+    begin, end = len(outer.before), len(outer.before) + len(left)
+    ids = tokens.ids(outer.bos)
     context_tokens = tokens.tokens_before(end) - tokens.tokens_before(begin)
     # Uncut, a token across an edge must not count as cut.
     share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
     return Prompt(
-        forms=RenderedForms(around.messages(left), text, ids),
+        forms=RenderedForms(outer.messages(left), text, ids),
         context=(begin, end),
         context_tokens=context_tokens,
         placed=(),
-        slack=around.budget - len(ids),
+        slack=outer.budget - len(ids),
         corpus_passes=0.0,
         text_sha256=text_sha256(text),
         filler_sha256=text_sha256(left),
@@ -242,7 +242,7 @@ def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_
 
 
 def build_of_documents(
-    around: Surroundings,
+    outer: OuterText,
     others: OtherDocuments,
     source: DocumentSource,
     needles: Sequence[tuple[str, str]],
@@ -261,13 +261,13 @@ def build_of_documents(
     Raises `TooShortError` where the needles are too long for the budget, `TooLongError` where all documents together do
     not fill the longest one.
     """
-    frame = PromptFrame(around, source.haystack, tuple(needles), tuple(depths))
+    frame = PromptFrame(outer, source.haystack, tuple(needles), tuple(depths))
     if source.complete:
         haystack = source.haystack
         end = len(haystack.text) - len(haystack.closes)
         most = draft_of(frame, Cut(end, (end, end), haystack.closes, len(haystack.encoded.ids))).count
         if most < longest:
-            raise TooLongError(longest + around.reserved, most + around.reserved, others.about)
+            raise TooLongError(longest + outer.reserved, most + outer.reserved, others.about)
     draft = search(frame, f"template, {others.about}, and a sentence of another")
     return finish(frame, draft, answers=answers), _shown(frame, draft, source, others.names)
 

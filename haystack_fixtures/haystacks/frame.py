@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, 
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class OuterText:
     """A prompt but for its context: the same for every kind of context."""
 
     before: str  # the rendered text before the context
@@ -33,7 +33,7 @@ class Surroundings:
 class PromptFrame:
     """Everything but the cut of the source."""
 
-    around: Surroundings
+    outer: OuterText
     source: HaystackSource
     needles: Sequence[tuple[str, str]]
     depths: Sequence[float]
@@ -56,10 +56,10 @@ class Draft:
 
 def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
-    source, around, closes = frame.source, frame.around, frame.source.closes
+    source, outer, closes = frame.source, frame.outer, frame.source.closes
     places = tuple([place_for(source, depth, cut) for depth in frame.depths])
-    pieces: list[Piece] = [around.before]
-    end = len(around.before)
+    pieces: list[Piece] = [outer.before]
+    end = len(outer.before)
     spans, counted = [(0, 0)] * len(places), [(0, 0)] * len(places)
     char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
     order = sorted(range(len(places)), key=places.__getitem__)
@@ -80,13 +80,13 @@ def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
         spans[number] = (start, start + len(needle))
         counted[number] = (end, start + len(needle) + len(right))
         end, last = counted[number][1], right or needle
-    pieces += [*_stretch(source, cut, char, cut.chars), around.after]
-    context = (len(around.before), end + cut.chars - char)
-    spliced = splice(pieces, around.encode)
-    if around.edges is None:
-        count = spliced.count + len(around.bos)
+    pieces += [*_stretch(source, cut, char, cut.chars), outer.after]
+    context = (len(outer.before), end + cut.chars - char)
+    spliced = splice(pieces, outer.encode)
+    if outer.edges is None:
+        count = spliced.count + len(outer.bos)
     else:
-        count = spliced.tokens_before(context[1] + around.edges[1]) - covering(spliced, context[0] - around.edges[0])
+        count = spliced.tokens_before(context[1] + outer.edges[1]) - covering(spliced, context[0] - outer.edges[0])
     return Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), context, spliced, count)
 
 
@@ -155,8 +155,8 @@ def longer_beside(source: HaystackSource, cut: Cut, offset: int) -> int:
     tokens, inner = source.end_tokens, _inner(source, cut)
     at = 0 if offset == 0 else inner + 1 if offset == cut.chars else 1 + bisect_left(source.end_places, offset)
     numbers = range(max(0, at - 1), min(inner + 1, at + 1) + 1)
-    around = [0 if number == 0 else cut.tokens if number > inner else tokens[number - 1] for number in numbers]
-    return max(high - low for low, high in pairwise(around))
+    outer = [0 if number == 0 else cut.tokens if number > inner else tokens[number - 1] for number in numbers]
+    return max(high - low for low, high in pairwise(outer))
 
 
 def _inner(source: HaystackSource, cut: Cut) -> int:

@@ -18,7 +18,7 @@ from needlework.core.errors import InputError, TooShortError
 from needlework.core.prompts import Prompt
 from needlework.haystack_fixtures.haystacks.builder import finish, near_enough
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import Draft, PromptFrame, Surroundings, draft_of
+from needlework.haystack_fixtures.haystacks.frame import Draft, OuterText, PromptFrame, draft_of
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -77,7 +77,7 @@ class ListSources:
 
 
 def build_listing(
-    around: Surroundings,
+    outer: OuterText,
     listing: Listing,
     sources: ListSources,
     prose: str,
@@ -88,24 +88,24 @@ def build_listing(
     """Build the prompt `bos + before + opening + list + closing + prose + after`; return its units.
 
     As many units as fit, needles (name, text) whole between two of them, nearest to their depths; then a beginning of
-    `prose`, cut to the missing tokens. `Prompt.context` is the list alone; the edges of `around`, where it has some,
+    `prose`, cut to the missing tokens. `Prompt.context` is the list alone; the edges of `outer`, if it has some,
     take in opening, closing and prose. `unique`: see `build_prompt`.
 
     Raises `InputError` when the budget cannot hold template, needles and the fewest units, naming what would do.
     """
     if not 0 < listing.fewest <= (listing.most or listing.fewest):
         raise ValueError(f"a list of {listing.fewest} to {listing.most} units")
-    budget, reserved = around.budget, around.reserved
+    budget, reserved = outer.budget, outer.reserved
 
     def frame(n: int, pad: str) -> tuple[PromptFrame, Cut]:
         source, cut = sources.of(n)
         ending = listing.closing + pad
         beside = replace(
-            around,
-            before=around.before + listing.opening,
-            after=ending + around.after,
-            messages=lambda context: around.messages(listing.opening + context + ending),
-            edges=(len(listing.opening), len(ending)) if around.edges else None,
+            outer,
+            before=outer.before + listing.opening,
+            after=ending + outer.after,
+            messages=lambda context: outer.messages(listing.opening + context + ending),
+            edges=(len(listing.opening), len(ending)) if outer.edges else None,
         )
         return PromptFrame(beside, source, tuple(needles), tuple(depths), listing.joined), cut
 

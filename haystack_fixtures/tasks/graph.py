@@ -120,19 +120,19 @@ def _parents_around(rng: Random, names: NodeNames) -> Neighbourhood:
     return Neighbourhood(start, parents, edges, (*parents, *children), frozenset((start,)), kinds)
 
 
-def _further_edges(rng: Random, names: NodeNames, around: Neighbourhood) -> Iterator[Edge]:
+def _further_edges(rng: Random, names: NodeNames, neighbourhood: Neighbourhood) -> Iterator[Edge]:
     """Endless edges that leave the answer as it is; none comes twice, none is a loop.
 
     Each leaves a node drawn from those with room; half of them lead to a new node, so every new node is led to.
     """
-    known = sorted({node for edge in around.edges for node in edge} - around.closed)
-    seen = set(around.edges)
+    known = sorted({node for edge in neighbourhood.edges for node in edge} - neighbourhood.closed)
+    seen = set(neighbourhood.edges)
     room: list[str] = []  # a node as often as edges may still leave it
 
     def admit(node: str) -> None:
         room.extend([node] * (_SIZES[below(rng, len(_SIZES))] if rng.random() < _HUBS else pick(rng, _DEGREES)))
 
-    for node in around.open:
+    for node in neighbourhood.open:
         admit(node)
     while True:
         if not room:
@@ -164,26 +164,26 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     key = f"{draws(*recipe, 'names').random():.12f}"
     rng = draws(*recipe)
     names = NodeNames(rng, key)
-    around = _levels_around(rng, names, steps) if steps else _parents_around(rng, names)
+    neighbourhood = _levels_around(rng, names, steps) if steps else _parents_around(rng, names)
     sentences = table("graph", suite.language)
-    operation = sentences["bfs" if steps else "parents"].format(start=around.start, steps=steps)
+    operation = sentences["bfs" if steps else "parents"].format(start=neighbourhood.start, steps=steps)
     question = f"{operation}{sentences['answer']}"
 
     def other_lines(count: int) -> list[str]:
         """The first of the lines that the answer does not rest on."""
         rest = draws(*recipe, "rest")
-        other_names = NodeNames(rest, key, {node for edge in around.edges for node in edge})
-        return [f"{_line(edge)}\n" for edge in islice(_further_edges(rest, other_names, around), count)]
+        other_names = NodeNames(rest, key, {node for edge in neighbourhood.edges for node in edge})
+        return [f"{_line(edge)}\n" for edge in islice(_further_edges(rest, other_names, neighbourhood), count)]
 
     return Question(
-        needles=tuple(Needle(f"edge{n}", _line(edge), question, "") for n, edge in enumerate(around.edges, 1)),
-        depths=tuple(round(100 * rng.random(), 2) for _ in around.edges),
+        needles=tuple(Needle(f"edge{n}", _line(edge), question, "") for n, edge in enumerate(neighbourhood.edges, 1)),
+        depths=tuple(round(100 * rng.random(), 2) for _ in neighbourhood.edges),
         question=question,
-        answer=f"Final Answer: [{', '.join(around.answer)}]",
+        answer=f"Final Answer: [{', '.join(neighbourhood.answer)}]",
         reference={
-            "answers": around.answer,
-            "parts": around.answer,
-            "kinds": {node: kind for node, kind in around.kinds.items() if node not in around.answer},
+            "answers": neighbourhood.answer,
+            "parts": neighbourhood.answer,
+            "kinds": {node: kind for node, kind in neighbourhood.kinds.items() if node not in neighbourhood.answer},
             "name_key": key,
             "chance": 0.0,
             "floor": _EMPTY,

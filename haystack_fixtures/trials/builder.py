@@ -30,8 +30,8 @@ from needlework.core.prompts import (
 from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields
 from needlework.haystack_fixtures.corpora.files import Corpus
-from needlework.haystack_fixtures.haystacks.conversations import AroundTurns, Conversation, GrowingConversation
-from needlework.haystack_fixtures.haystacks.frame import Surroundings, gap
+from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, OuterMessages
+from needlework.haystack_fixtures.haystacks.frame import OuterText, gap
 from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
@@ -156,7 +156,7 @@ class TrialBuilder:
 
     def _frame(
         self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
-    ) -> Surroundings:
+    ) -> OuterText:
         messages = self._messages(suite, question, mark, introduction, is_summary)
         shown = tuple([fill_in(message, _PLACEHOLDER) for message in messages])
         is_chat = suite.template == "chat" and self._tokenizer.has_chat_template
@@ -169,20 +169,20 @@ class TrialBuilder:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
         bos = () if is_chat else self._tokenizer.bos
 
-        def around(context: str) -> tuple[Message, ...]:
+        def filled(context: str) -> tuple[Message, ...]:
             return tuple([fill_in(message, context) for message in messages])
 
-        return Surroundings(before, after, bos, around, 0, self._tokenizer.encode)
+        return OuterText(before, after, bos, filled, 0, self._tokenizer.encode)
 
-    def _around_turns(
+    def _outer_messages(
         self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
-    ) -> AroundTurns:
+    ) -> OuterMessages:
         laid_out = self._messages(suite, question, mark, introduction, is_summary)
         before, opening, after = parted(laid_out, suite.prompt)
         if suite.template == "chat" and self._tokenizer.has_chat_template:
-            return AroundTurns(before, opening, after, (), self._tokenizer.render_chat, prefix)
+            return OuterMessages(before, opening, after, (), self._tokenizer.render_chat, prefix)
         render = partial(plain_turns, language=suite.language)
-        return AroundTurns(before, opening, after, self._tokenizer.bos, render, prefix)
+        return OuterMessages(before, opening, after, self._tokenizer.bos, render, prefix)
 
     def follow_up(self, trial: Trial, first_answer: str) -> Trial:
         """The trial of the follow-up question of `trial`, which was answered with `first_answer`."""
@@ -210,9 +210,9 @@ class TrialBuilder:
         prefix = question.answer_prefix if suite.answer_prefix else ""
         ends = self.canaries(suite, cell)
         is_summary = question.follow_up is not None and bool(question.follow_up.summary)
-        frame: Surroundings | AroundTurns
+        frame: OuterText | OuterMessages
         if isinstance(question.context, Conversation | GrowingConversation):
-            frame = self._around_turns(suite, text, mark, question.introduction, prefix, is_summary)
+            frame = self._outer_messages(suite, text, mark, question.introduction, prefix, is_summary)
         else:
             frame = self._cached_frame(suite, text, mark, question.introduction, prefix, is_summary)
         built = self._contexts.build(suite, cell, question, frame, ends)

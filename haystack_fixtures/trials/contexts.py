@@ -20,10 +20,10 @@ from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
-    AroundTurns,
     Conversation,
     GrowingConversation,
     Joints,
+    OuterMessages,
     Round,
     build_conversation,
     build_given,
@@ -40,7 +40,7 @@ from needlework.haystack_fixtures.haystacks.documents import (
     cut_middle,
     document_source,
 )
-from needlework.haystack_fixtures.haystacks.frame import Surroundings
+from needlework.haystack_fixtures.haystacks.frame import OuterText
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
 from needlework.haystack_fixtures.haystacks.splice import remembering
@@ -182,13 +182,13 @@ class ContextBuilder:
         self._lists: OrderedDict[Hashable, ListSources] = OrderedDict()
 
     def build(
-        self, suite: Suite, cell: Cell, question: Question, frame: Surroundings | AroundTurns, ends: Canaries | None
+        self, suite: Suite, cell: Cell, question: Question, frame: OuterText | OuterMessages, ends: Canaries | None
     ) -> Built:
         """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
         if ends is not None and not isinstance(question.context, Prose | Listing):
-            kind = "conversations" if isinstance(frame, AroundTurns) else "documents"
+            kind = "conversations" if isinstance(frame, OuterMessages) else "documents"
             raise InputError("--canary", "true", f"{suite.task} asks about {kind} as they are: leave it out")
-        if isinstance(frame, AroundTurns):
+        if isinstance(frame, OuterMessages):
             built = self._of_turns(suite, cell, question, frame)
         else:
             built = self._of_text(suite, cell, question, frame, ends)
@@ -196,28 +196,26 @@ class ContextBuilder:
             verify_prompt(self._tokenizer, built.prompt)
         return built
 
-    def _of_text(
-        self, suite: Suite, cell: Cell, question: Question, frame: Surroundings, ends: Canaries | None
-    ) -> Built:
+    def _of_text(self, suite: Suite, cell: Cell, question: Question, frame: OuterText, ends: Canaries | None) -> Built:
         if isinstance(question.context, Document) and question.context.message_tokens:
             frame, cut = self._cut_message(frame, question.context)
             question = replace(question, context=cut)
         budget = cell.length - suite.kept_free
-        around = replace(frame, budget=budget, encode=self._encode, reserved=suite.kept_free)
+        outer = replace(frame, budget=budget, encode=self._encode, reserved=suite.kept_free)
         match question.context:
             case Chunks() as chunks:
-                return self._of_chunks(suite, question, chunks, around)
+                return self._of_chunks(suite, question, chunks, outer)
             case Document() as document:
-                return self._of_document(question, document, around)
+                return self._of_document(question, document, outer)
             case OtherDocuments() as others:
-                return self._among_documents(suite, question, others, around)[0]
+                return self._among_documents(suite, question, others, outer)[0]
             case Prose() | Listing():
                 edges = (0, 0) if suite.length_means == "context" else None
-                return self._with_statements(suite, cell, question, replace(around, edges=edges), ends)
+                return self._with_statements(suite, cell, question, replace(outer, edges=edges), ends)
         raise ValueError(f"{suite.task} is a conversation")
 
     def _with_statements(
-        self, suite: Suite, cell: Cell, question: Question, around: Surroundings, ends: Canaries | None
+        self, suite: Suite, cell: Cell, question: Question, outer: OuterText, ends: Canaries | None
     ) -> Built:
         """The prompt on prose or a list, with needles and distractors."""
         statements = [(needle.name, needle.text) for needle in question.needles]
@@ -234,12 +232,12 @@ class ContextBuilder:
         if isinstance(question.context, Prose):
             source = self._sources.source(suite, cell.repeat)
             answers = [needle.answer for needle in question.needles if not needle.key]
-            return Built(build_prompt(around, source, statements, depths, unique=unique, answers=answers), question)
+            return Built(build_prompt(outer, source, statements, depths, unique=unique, answers=answers), question)
         assert isinstance(question.context, Listing)
         listing = question.context
         key = (cell.task, cell.needle, cell.repeat)
         prompt, size = build_listing(
-            around,
+            outer,
             listing,
             self._list_sources(key, listing),
             self._prose(suite, cell) if listing.fill else "",
@@ -253,11 +251,11 @@ class ContextBuilder:
         return Built(prompt, question)
 
     def _among_documents(
-        self, suite: Suite, question: Question, others: OtherDocuments, around: Surroundings
+        self, suite: Suite, question: Question, others: OtherDocuments, outer: OuterText
     ) -> tuple[Built, Sequence[ShownDocument]]:
         """The prompt on whole documents, and the documents that it has."""
         prompt, shown = build_of_documents(
-            around,
+            outer,
             others,
             self._sources.documents(suite, others),
             [(needle.name, needle.text) for needle in question.needles],
@@ -270,24 +268,24 @@ class ContextBuilder:
         documents = {"documents": tuple(each.name for each in shown), "cut_document": cut}
         return Built(prompt, replace(question, reference=question.reference | documents)), shown
 
-    def _of_chunks(self, suite: Suite, question: Question, chunks: Chunks, around: Surroundings) -> Built:
+    def _of_chunks(self, suite: Suite, question: Question, chunks: Chunks, outer: OuterText) -> Built:
         search, closes = chunks.search, ""
         if chunks.among is not None:
-            whole, shown = self._among_documents(suite, question, chunks.among, around)
+            whole, shown = self._among_documents(suite, question, chunks.among, outer)
             # Sorted by name: the position of the answer's document must not decide between equal chunks.
             search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
             question, closes = whole.asked, chunks.among.separator
         retrieved = self._retrieval.retrieve(suite, search, chunks.retriever)
-        return replace(self._of_document(question, Document(f"{retrieved.text}{closes}"), around), retrieved=retrieved)
+        return replace(self._of_document(question, Document(f"{retrieved.text}{closes}"), outer), retrieved=retrieved)
 
-    def _of_document(self, question: Question, document: Document, around: Surroundings) -> Built:
-        prompt = build_document(around, document, self._encoded(document.text))
+    def _of_document(self, question: Question, document: Document, outer: OuterText) -> Built:
+        prompt = build_document(outer, document, self._encoded(document.text))
         over = document.truncation == "none" and prompt.slack < 0
-        needed = prompt.tokens + around.reserved
+        needed = prompt.tokens + outer.reserved
         skipped = f"--no-truncate, --data-cut none: its document needs a length of {needed}"
         return Built(prompt, question, skipped if over else "")
 
-    def _cut_message(self, frame: Surroundings, document: Document) -> tuple[Surroundings, Document]:
+    def _cut_message(self, frame: OuterText, document: Document) -> tuple[OuterText, Document]:
         """Move the whole message into the document and cut its middle; returns frame and document."""
         messages = frame.messages(CONTEXT)
         at_message = next(at_message for at_message, message in enumerate(messages) if CONTEXT in message.content)
@@ -312,20 +310,20 @@ class ContextBuilder:
     def _encoded(self, text: str) -> Encoded:
         return self._long_encoded(text) if len(text) > _LONG else self._short_encoded(text)
 
-    def _of_turns(self, suite: Suite, cell: Cell, question: Question, around: AroundTurns) -> Built:
+    def _of_turns(self, suite: Suite, cell: Cell, question: Question, outer: OuterMessages) -> Built:
         budget = cell.length - suite.kept_free
         context = question.context
         if isinstance(context, Conversation):
-            prompt = build_given(self._tokenizer, context, around, budget=budget)
+            prompt = build_given(self._tokenizer, context, outer, budget=budget)
             too_long = prompt.slack < 0 and not context.by_window
             needed = f"its conversation needs a length of {prompt.tokens + suite.kept_free}"
             return Built(prompt, question, needed if too_long else "")
         assert isinstance(context, GrowingConversation)
-        around, joints = joints_of(around)
+        outer, joints = joints_of(outer)
         # Without the question: other questions have the same rounds.
         key = (cell.task, cell.needle, cell.repeat, Joints("", joints.reply, joints.ask, ""))
         prompt = build_conversation(
-            around,
+            outer,
             joints,
             context,
             self._list_sources(key, list_of_rounds(context, joints)),

@@ -11,9 +11,9 @@ from needlework.core.errors import InputError
 from needlework.core.prompts import Message, Turn, plain_turns
 from needlework.haystack_fixtures.haystacks.builder import near_enough, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
-    AroundTurns,
     Conversation,
     GrowingConversation,
+    OuterMessages,
     Round,
     build_conversation,
     build_given,
@@ -40,11 +40,11 @@ def rounds(n, seed=0):
     return made
 
 
-def around(tokenizer, template="chat", system="", opening=""):
+def outer(tokenizer, template="chat", system="", opening=""):
     before = (Message("system", system),) if system else ()
     if template == "raw":
-        return AroundTurns(before, opening, (QUESTION,), tokenizer.bos, partial(plain_turns, language="en"))
-    return AroundTurns(before, opening, (QUESTION,), (), tokenizer.render_chat)
+        return OuterMessages(before, opening, (QUESTION,), tokenizer.bos, partial(plain_turns, language="en"))
+    return OuterMessages(before, opening, (QUESTION,), (), tokenizer.render_chat)
 
 
 def build(tokenizer, stage, budget, depth=50.0, seed=0, needles=1):
@@ -69,7 +69,7 @@ def test_every_tokenizer_gives_the_exact_length(tokenizer):
     for template in ("chat", "raw"):
         for budget in (300, 777, 1500):
             for depth in (0, 33, 100):
-                prompt = build(tokenizer, around(tokenizer, template), budget, depth)
+                prompt = build(tokenizer, outer(tokenizer, template), budget, depth)
                 assert prompt.tokens + prompt.slack == budget
                 assert near_enough(prompt.tokens, budget)
 
@@ -86,7 +86,7 @@ def test_every_tokenizer_gives_the_exact_length(tokenizer):
 def test_every_template_shows_the_messages_as_they_are(name, seed, budget, depth, needles, system):
     system = "" if "alternating" in name else system
     tokenizer = templated(load_tokenizer("o200k_base"), REGULAR[name])
-    prompt = build(tokenizer, around(tokenizer, system=system), budget, depth, seed, needles)
+    prompt = build(tokenizer, outer(tokenizer, system=system), budget, depth, seed, needles)
     assert near_enough(prompt.tokens, budget)
     assert tokenizer.render_chat(prompt.messages) == prompt.text
     turns = [message for message in prompt.messages if message.role != "system"]
@@ -102,7 +102,7 @@ def test_every_template_shows_the_messages_as_they_are(name, seed, budget, depth
 def test_the_wanted_turn_stands_at_its_depth():
     tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
     for depth in (0, 10, 25, 50, 75, 90, 100):
-        [placed] = build(tokenizer, around(tokenizer), 6000, depth).placed
+        [placed] = build(tokenizer, outer(tokenizer), 6000, depth).placed
         assert placed.requested == depth
         assert abs(placed.depth - depth) < 2
         assert depth not in (0, 100) or placed.depth == depth
@@ -113,7 +113,7 @@ def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them(
     turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
     for name, source in REGULAR.items():
         tokenizer = templated(inner, source)
-        prompt = build_given(tokenizer, Conversation(turns, target=2), around(tokenizer), budget=500)
+        prompt = build_given(tokenizer, Conversation(turns, target=2), outer(tokenizer), budget=500)
         verify_prompt(tokenizer, prompt)
         merged = "alternating" in name
         assert prompt.flags == (("merged_roles",) if merged else ())
@@ -129,14 +129,14 @@ def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them(
 def test_templates_that_do_not_treat_turns_alike_are_refused(name):
     tokenizer = templated(load_tokenizer("o200k_base"), IRREGULAR[name])
     with pytest.raises(InputError, match="--template raw"):
-        build(tokenizer, around(tokenizer), 800)
+        build(tokenizer, outer(tokenizer), 800)
 
 
 def test_a_template_that_changes_a_turn_is_refused():
     source = REGULAR["chatml"].replace("message['content'] +", "message['content'] | replace('lantern', 'lamp') +")
     tokenizer = templated(load_tokenizer("o200k_base"), source)
     with pytest.raises(InputError, match="--template raw"):
-        build(tokenizer, around(tokenizer), 800)
+        build(tokenizer, outer(tokenizer), 800)
     lantern = Conversation((Turn("user", "A lantern?"), Turn("assistant", "No.")))
     with pytest.raises(InputError, match="changes the text of turn 0"):
-        build_given(tokenizer, lantern, around(tokenizer), budget=800)
+        build_given(tokenizer, lantern, outer(tokenizer), budget=800)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.documents import Document, build_document, compat_span
-from tests.haystack_fixtures.haystacks.around import around
+from tests.haystack_fixtures.haystacks.outer import outer
 
 HEAD, TAIL = "Read this.\n\n", "\n\nQuestion: who wrote it?\nAnswer:"
 PARTS = [
@@ -28,7 +28,7 @@ texts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=400).map("".join)
 
 
 def built(tokenizer, document, budget):
-    return build_document(around(tokenizer, HEAD, TAIL, budget), document, tokenizer.encode(document.text))
+    return build_document(outer(tokenizer, HEAD, TAIL, budget), document, tokenizer.encode(document.text))
 
 
 def kept(prompt):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message, RenderedForms
 from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
-from needlework.haystack_fixtures.haystacks.frame import Surroundings
+from needlework.haystack_fixtures.haystacks.frame import OuterText
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.models.tokenizers.tokenizer import Tokenizer
-from tests.haystack_fixtures.haystacks.around import corpus_of, open_source
+from tests.haystack_fixtures.haystacks.outer import corpus_of, open_source
 from tests.strategies import documents, scraps
 
 LIGHTHOUSE = ("lighthouse", "The code of the lighthouse on Gull Rock is 7319.")
@@ -79,8 +79,8 @@ class Bench:
             rendered = "\n\n".join(message.content for message in self.messages("\ue000"))
         before, after = rendered.split("\ue000")
         bos = () if self.chat else self.tokenizer.bos
-        around = Surroundings(before, after, bos, self.messages, budget, self.tokenizer.encode, reserved)
-        return build_prompt(around, self.source, needles, depths, unique=unique)
+        outer = OuterText(before, after, bos, self.messages, budget, self.tokenizer.encode, reserved)
+        return build_prompt(outer, self.source, needles, depths, unique=unique)
 
 
 def bench_of(tokenizer, folder, *texts, seed=0, tokens=5000):
@@ -223,10 +223,10 @@ def test_any_corpus_needle_and_depth(tokenizer, tmp_path, data):
 
 @pytest.mark.parametrize("text", ["<u>Read: {} Why?</u>", "<u>READ: {} Why?</u>", "{} Why?", "Read: {}"])
 def test_messages_are_whole_however_the_template_shows_them(bench, text):
-    def around(context):
+    def outer(context):
         return (Message("system", "Be brief."), Message("user", f"Read: {context} Why?"))
 
     before, after = text.split("{}")
-    surroundings = Surroundings(before, after, (), around, 900, bench.tokenizer.encode)
-    prompt = build_prompt(surroundings, bench.source, [LIGHTHOUSE], [50])
-    assert prompt.messages == around(prompt.text[slice(*prompt.context)])
+    outer_text = OuterText(before, after, (), outer, 900, bench.tokenizer.encode)
+    prompt = build_prompt(outer_text, bench.source, [LIGHTHOUSE], [50])
+    assert prompt.messages == outer(prompt.text[slice(*prompt.context)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from needlework.core.errors import InputError
-from tests.haystack_fixtures.haystacks.around import corpus_of, open_source
+from tests.haystack_fixtures.haystacks.outer import corpus_of, open_source
 
 
 def story(number, sentences=60):

@@ -11,7 +11,7 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.models.tokenizers.tokenizer import Tokenizer
-from tests.haystack_fixtures.haystacks.around import around
+from tests.haystack_fixtures.haystacks.outer import outer
 
 PROSE = (
     "The ferry left before dawn, and nobody waved. Egon mended an oar. "
@@ -47,7 +47,7 @@ class Bench:
     def build(self, budget, needles=(), depths=(), sources=None, unique=(), reserved=0):
         sources = sources or ListSources(self.listing, self.tokenizer)
         return build_listing(
-            around(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
+            outer(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
         )
 
     def tokens(self, text):

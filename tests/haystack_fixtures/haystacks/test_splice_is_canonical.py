@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import PromptFrame, draft_of
 from needlework.haystack_fixtures.haystacks.splice import Range, remembering, splice, text_of
-from tests.haystack_fixtures.haystacks.around import around, corpus_of, open_source
+from tests.haystack_fixtures.haystacks.outer import corpus_of, open_source, outer
 from tests.strategies import scraps, texts
 
 
@@ -102,11 +102,11 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer, tmp_path):
     source = open_source(corpus_of(text), tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
     needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
     for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
-        surroundings = replace(around(tokenizer, "Read.\n", "\nWhich?", 900), bos=())
-        frame = PromptFrame(surroundings, source, needles, depths)
+        outer_text = replace(outer(tokenizer, "Read.\n", "\nWhich?", 900), bos=())
+        frame = PromptFrame(outer_text, source, needles, depths)
         for cuts in (
-            cuts_near(source, 900, around=10, any_grapheme=False),
-            cuts_near(source, 900, around=5, any_grapheme=True),
+            cuts_near(source, 900, reach=10, any_grapheme=False),
+            cuts_near(source, 900, reach=5, any_grapheme=True),
             patched_cuts(source, 900),
         ):
             for number in range(len(cuts.tokens)):

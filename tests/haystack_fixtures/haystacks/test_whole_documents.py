@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.haystacks.documents import (
     separator_for,
 )
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
-from tests.haystack_fixtures.haystacks.around import around, corpus_of
+from tests.haystack_fixtures.haystacks.outer import corpus_of, outer
 from tests.strategies import documents, scraps, sentences
 
 ASKED = ("lighthouse.txt", "The Lighthouse on Gull Rock\n\nIts keeper, Ada Vane, wound the clock on Sundays.")
@@ -41,10 +41,10 @@ class Bench:
 
     def build(self, budget, *depths, longest=None):
         encoded = EncodedDocuments(corpus_of(*self.texts), self.tokenizer, self.folder)
-        surroundings = replace(around(self.tokenizer, BEFORE, AFTER, budget, 100), bos=())
+        outer_text = replace(outer(self.tokenizer, BEFORE, AFTER, budget, 100), bos=())
         source = document_source(encoded, self.others, min_tokens=longest or budget)
         needles = [ASKED] * len(depths)
-        return build_of_documents(surroundings, self.others, source, needles, depths, longest=longest or budget)
+        return build_of_documents(outer_text, self.others, source, needles, depths, longest=longest or budget)
 
 
 def check(bench, built, budget):

@@ -1,18 +1,18 @@
-"""What stands around the contexts of these tests."""
+"""Prompts of these tests, but for their contexts."""
 
 from needlework.core.prompts import Message
 from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
-from needlework.haystack_fixtures.haystacks.frame import Surroundings
+from needlework.haystack_fixtures.haystacks.frame import OuterText
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, order_source
 
 
-def around(tokenizer, before, after, budget, reserved=0):
+def outer(tokenizer, before, after, budget, reserved=0):
     """One message of the user, as plain text."""
 
     def messages(context):
         return (Message("user", f"{before}{context}{after}"),)
 
-    return Surroundings(before, after, tokenizer.bos, messages, budget, tokenizer.encode, reserved)
+    return OuterText(before, after, tokenizer.bos, messages, budget, tokenizer.encode, reserved)
 
 
 def corpus_of(*texts):
