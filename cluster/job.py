@@ -31,7 +31,7 @@ class StopRequest:
     """The first signal to stop this process, which ends pytest as Ctrl-C does; later ones are ignored."""
 
     def __init__(self) -> None:
-        self.reason = ""  # the signal's name; empty while there was none
+        self.reason = ""  # the signal's name; empty before any
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
             signal.signal(number, self._stop)
 
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_shard(folder: Path, shard: str, words: Sequence[str]) -> int:
-    """Run pytest, and write how it ended by itself."""
+    """Run pytest, and write the ending of the shard if it is final."""
     name = shard.replace("/", "-of-")
     journal = folder / "shards" / name / "journal.jsonl"
     _wait_for_lock(journal)

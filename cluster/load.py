@@ -1,6 +1,6 @@
 """`--load 1,4,16`: the same trials at several concurrency levels, each compared with the first.
 
-Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25259), which a score at rest never shows.
+Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25259): no score without load shows it.
 """
 
 from __future__ import annotations

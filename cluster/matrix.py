@@ -151,7 +151,7 @@ def _text(what: str, value: object) -> str:
 
 
 INTERRUPTED, MISSING = 2, 3
-_EXIT_CODES = (1, 11, 10, MISSING)  # of several, the first in this order is the matrix's
+_EXIT_CODES = (1, 11, 10, MISSING)  # by priority
 _POLL_S, _STATUS_S = 0.2, 2.0
 _STOP_S = 120.0  # a stopped run writes its files first
 
@@ -162,7 +162,7 @@ class EndedRun:
 
     code: int  # pytest's exit code
     seconds: float
-    error: str = ""  # why it ended before any cell
+    error: str = ""  # the reason of an end before any cell
 
 
 def main(argv: Sequence[str]) -> int:
@@ -272,7 +272,7 @@ def _read_runs(matrix: Matrix) -> dict[str, Run | None]:
 def _without_earlier_lengths(run: Run) -> Run:
     """Drop records of lengths and depths that an earlier version of the file named."""
     suites = settings_of(run.manifest).suites
-    if any(suite.window for suite in suites):  # its length is known to the run alone
+    if any(suite.window for suite in suites):  # only the run knows its length
         return run
     lengths = {length for suite in suites for length in suite.lengths}
     depths = {depth for suite in suites for depth in suite.depths} | {None}
@@ -355,6 +355,6 @@ def _wait(process: subprocess.Popen[bytes], run_folder: Path, log: Path, show: C
 
 
 def _error_line(log: Path) -> str:
-    """The line of pytest's output that says why it ended."""
+    """The line of pytest's output with the reason of its end."""
     lines = last_lines(log, 40)
     return printable(error_line("\n".join(lines)) or next(reversed(lines), ""), 300).strip("! ")

@@ -1,4 +1,4 @@
-"""The plan of a launch: its folder and shards, the command of a shard, and how each shard ended."""
+"""The plan of a launch: its folder and shards, the command and the ending of each shard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from needlework.results.records.run_folder import claim, read_run_json
 # Exit codes of pytest.
 DONE = (0, 1)  # all cells answered; 1: some of them ended in errors
 INTERRUPTED = 2
-WRONG_USE = (INTERRUPTED, 4, 5)  # a file that cannot be collected, a wrong option, nothing selected: retrying is no use
+WRONG_USE = (INTERRUPTED, 4, 5)  # an uncollectable file, a wrong option, nothing selected: no retry
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Plan:
     folder: Path  # of the run
     shards: int
     words: tuple[str, ...]  # pytest's, the same for each shard
-    cwd: Path  # in which pytest is started
-    retries: int  # how often a shard that died is started again
+    cwd: Path  # working directory of pytest
+    retries: int  # restarts of a shard that died
 
     @property
     def launch_folder(self) -> Path:
@@ -183,7 +183,7 @@ def pop_option(words: list[str], option: str) -> str | None:
 
 
 def contains_secret(word: str) -> bool:
-    """Whether a word holds a key, or a password in an address, instead of the name of what holds it."""
+    """Whether a word holds a key, or a password in an address, instead of a variable's name."""
     if Redactor().clean(word) != word or re.search(r"://[^/\s]*:[^/\s]+@", word):
         return True
     name, _, value = word.removeprefix("--model-arg=").partition("=")

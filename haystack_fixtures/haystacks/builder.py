@@ -1,4 +1,4 @@
-"""Builds the prompt of an exact length around a haystack, and proves prompts."""
+"""Builds prompts of an exact length around a haystack, and checks them."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...],
     return tuple(placed), last - first
 
 
-# How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
+# The number of cuts of a kind to try, and the distance in tokens from the expected one.
 _TRIES = 6
 _TRIES_PATCHED = 40
 _REACH = 24
@@ -185,7 +185,7 @@ _MOST_DOTS = 128
 def search(frame: PromptFrame, least: str) -> Draft:
     """The draft with the most tokens within the budget, exact where one of the cuts tried is.
 
-    Raises `InputError` where none comes near, or where the shortest is too long; `least` says in words what that has.
+    Raises `InputError` where none comes near, or where the shortest is too long; `least`: the shortest in words.
     """
     outer = frame.outer
     budget, reserved = outer.budget, outer.reserved
@@ -196,7 +196,7 @@ def search(frame: PromptFrame, least: str) -> Draft:
     if shortest > budget:
         raise TooShortError(budget + reserved, f"{least} need more", shortest + reserved)
     best = _Best(shortest, first, None)
-    # What the template, needles and seams add; nearly the same for neighbouring cuts.
+    # Tokens that template, needles and seams add; nearly the same for neighbouring cuts.
     extra = float(shortest - first.tokens)
     available = len(frame.source.encoded.ids)
     if budget - extra > available and frame.source.closing is None:
@@ -224,7 +224,7 @@ def near_enough(count: int, budget: int) -> bool:
 
 
 class _Best(NamedTuple):
-    """The longest of the cuts tried that fits: its tokens, and its draft where that is made already."""
+    """The longest fitting cut so far: its tokens, and its draft if made already."""
 
     tokens: int
     cut: Cut
@@ -232,7 +232,7 @@ class _Best(NamedTuple):
 
 
 def _try(frame: PromptFrame, budget: int, cuts: Cuts, tries: int, best: _Best, extra: float) -> tuple[_Best, float]:
-    """The best after some more tries, nearest first, and what is then known to be added to a cut's tokens."""
+    """The best after some more tries, nearest first, and the tokens added to a cut by then."""
     untried = cuts.tokens.astype(float)
     for _ in range(min(tries, len(untried))):
         number = int(np.abs(untried + (extra - budget)).argmin())
@@ -248,8 +248,8 @@ def _try(frame: PromptFrame, budget: int, cuts: Cuts, tries: int, best: _Best, e
 
 
 def _padded(frame: PromptFrame, budget: int, best: Draft, extra: float) -> Draft:
-    """The draft; of one that is not near enough the same with an ellipsis, where that is nearer."""
-    if budget - best.count > _MOST_DOTS:  # all that were tried were over it, as where a table's rules follow a word
+    """The draft, with an ellipsis if it is not near enough and that brings it nearer."""
+    if budget - best.count > _MOST_DOTS:  # all tried ones were over it, as when a table's rules follow a word
         best = _largest_below(frame, budget, extra, best)
     for dots in range(budget - best.count, 0, -1):
         if near_enough(best.count, budget) or dots > _MOST_DOTS:

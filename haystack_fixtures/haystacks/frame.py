@@ -19,19 +19,19 @@ from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, 
 class OuterText:
     """A prompt but for its context: the same for every kind of context."""
 
-    before: str  # the rendered text before the context
-    after: str  # and behind it
+    before: str  # rendered text before the context
+    after: str  # rendered text behind it
     bos: tuple[int, ...]
-    messages: Callable[[str], tuple[Message, ...]]  # makes the messages around a context, which they hold as it is
-    budget: int  # tokens of the whole prompt; with `edges` of the context and those characters
+    messages: Callable[[str], tuple[Message, ...]]  # makes the messages for a context, which is verbatim in one of them
+    budget: int  # tokens of the whole prompt; with `edges`, of the context and its edges
     encode: Encode
-    reserved: int = 0  # what an error adds to a number of tokens to make a length of it
-    edges: tuple[int, int] | None = None  # characters of `before` and of `after` that the budget is for too
+    reserved: int = 0  # tokens of a length beyond the budget, for errors
+    edges: tuple[int, int] | None = None  # characters of `before` and `after` that count for the budget
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFrame:
-    """Everything but the cut of the source."""
+    """A prompt but for the cut of its source."""
 
     outer: OuterText
     source: HaystackSource
@@ -45,13 +45,13 @@ class Draft:
     """A whole prompt for one cut, as pieces."""
 
     cut: Cut
-    places: tuple[int, ...]  # characters of the haystack before which the needles stand
+    places: tuple[int, ...]  # offsets of the needles in the haystack
     pieces: tuple[Piece, ...]
     spans: tuple[tuple[int, int], ...]  # each needle's characters
-    counted: tuple[tuple[int, int], ...]  # the same with the gaps beside it
+    counted: tuple[tuple[int, int], ...]  # with the gaps beside it
     context: tuple[int, int]
     spliced: Spliced
-    count: int  # tokens that the budget is for
+    count: int  # tokens that count for the budget
 
 
 def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
@@ -61,7 +61,7 @@ def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
     pieces: list[Piece] = [outer.before]
     end = len(outer.before)
     spans, counted = [(0, 0)] * len(places), [(0, 0)] * len(places)
-    char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
+    char, last = 0, ""  # characters of the haystack so far, and the end of the context
     order = sorted(range(len(places)), key=places.__getitem__)
     for position, number in enumerate(order):
         offset, needle = places[number], frame.needles[number][1]

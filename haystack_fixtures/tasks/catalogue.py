@@ -80,7 +80,7 @@ Tasks = Mapping[str, Task]
 TASKS: Tasks = MappingProxyType({task.name: task for tasks in _FAMILIES for task in tasks})
 
 MOST_CELLS = 1_000_000
-# Of a question whose answer may be anything.
+# The scores of guessing where the answer may be anything.
 _OPEN = {"chance": 0.0, "floor": 0.0}
 
 
@@ -108,7 +108,7 @@ def task_named(name: str, tasks: Tasks = TASKS) -> Task:
 
 
 def near_names(name: str, known: Sequence[str] | Tasks) -> str:
-    """The remedy for a name that is not known."""
+    """The remedy for an unknown name."""
     near = get_close_matches(name, dict.fromkeys(known), n=3)
     return f"did you mean {', '.join(near)}?" if near else f"use one of {', '.join(dict.fromkeys(known))}"
 
@@ -128,7 +128,7 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
         question = task.ask(suite, cell, seed)
     else:
         depths = task.depths(suite)
-        # Nothing has its depth in a control, but for a summary: of several the one in the middle.
+        # No control depends on the depth but `compacted`, which takes the middle one.
         depth = depths[len(depths) // 2 if control == "compacted" else 0]
         question = task.ask(suite, replace(cell, needle=label, depth=depth), seed)
     known = _OPEN | {"question": question.question, "language": suite.language}
@@ -228,7 +228,7 @@ def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tupl
         raise TooShortError(max(suite.lengths), f"{suite.task} has {has} here, and not {wants}")
     for label in (labels[name] for name in chosen):
         lengths = task.lengths(suite, label)
-        if not lengths:  # a row of a data set that is longer than all of them
+        if not lengths:  # a row of a data set that is longer than every length
             continue
         if asks_whole(task, suite):
             yield label, lengths, task.depths(suite)
@@ -253,7 +253,7 @@ def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:
     def sort_key(cell: Cell) -> tuple[object, ...]:
         depth = cell.depth or 0.0
         if tasks[cell.task].one_haystack:
-            # Without a depth nothing parts the others.
+            # A cell without a depth is alike to the end.
             depth = 100.0 if cell.depth is None else depth
             return cell.model, cell.task, "", cell.repeat, -cell.length * depth, -cell.length, cell.needle
         return cell.model, cell.task, cell.needle, cell.repeat, -cell.length * depth, -cell.length, ""
@@ -274,7 +274,7 @@ def with_tasks(more: Sequence[object] = ()) -> Tasks:
     """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`.
 
     `more`: each a task, a sequence of tasks, or nothing. Raises `InputError` for two of one name, and for what is no
-    task; their functions do for what goes wrong in them.
+    task; their functions raise it for their own errors.
     """
     by_name: dict[str, Task] = {}
     for task in chain(_installed(), *map(_tasks_in, more)):

@@ -23,7 +23,7 @@ from needlework.haystack_fixtures.retrieval.search import Search
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A question that is asked after the first was answered, by itself: without the document."""
+    """A second question, asked after the first answer and without the document."""
 
     question: str
     answer: str  # the right one; empty: that of the first question
@@ -76,7 +76,7 @@ class Question:
     follow_up: FollowUp | None = None  # a second question; the scored text has both answers
     introduction: str = ""  # text before the context, with its line feeds
     answer_prefix: str = ""  # how the answer begins, for suites that start it for the model
-    material: str = ""  # what else the trial is drawn from, for its resume key
+    material: str = ""  # further inputs of the trial, for its resume key
     avoid: tuple[str, ...] = ()  # texts that may not stand in the haystack, beside the needles' keys and answers
     verbatim: bool = False  # the answer budget must hold the whole answer
     search: Search | None = None  # the texts that a retriever may find the context in
@@ -108,10 +108,10 @@ class Task:
     # The trial of suite, cell and seed; depends on nothing else, and on the cell's depth and length by `depths` alone.
     ask: Callable[[Suite, Cell, int], Question]
     family: str = ""
-    scorer: str = "match"  # judges where the suite names none
+    scorer: str = "match"  # unless the suite names one
     version: int = 0  # raise it when the same seed gives another trial
-    absent: bool = True  # a trial without what it asks for makes sense
-    focused: bool = True  # one with nothing else makes sense
+    absent: bool = True  # a trial whose text lacks the answer makes sense
+    focused: bool = True  # a trial on just the needed needles makes sense
     one_haystack: bool = False  # its needles have the same text around them, whichever they are
     lengths: Callable[[Suite, str], tuple[int, ...]] = lambda suite, _label: suite.lengths  # of those, a label's
     corpus: Callable[[Suite], Corpus] | None = None  # the texts that take the place of the suite's corpus
@@ -152,7 +152,7 @@ def without_language(label: str, suite: Suite) -> str:
     return label if suite.language == "en" else label.removesuffix(f"_{suite.language}")
 
 
-# What the functions of other people's tasks return, and what is wrong where they do not.
+# Return types of the functions of other people's tasks, and their names in errors.
 _Percent = Annotated[float, Meta(ge=0, le=100)]
 _RETURNED: dict[str, tuple[Any, str]] = {
     "labels": (tuple[Annotated[str, Meta(min_length=1)], ...], 'needle labels, a tuple of texts such as ("code",)'),

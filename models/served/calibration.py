@@ -16,11 +16,11 @@ from needlework.models.model import Calibration, Request, Response, starts_answe
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 # The short requests are the trial itself with another text: the same messages, template, question and end, the document
-# replaced by the needle alone (with another value) between sentences of no interest. What the server's template adds or
+# replaced by the needle alone (with another value) between filler sentences. What the server's template adds or
 # leaves out is then the same as in the trial. Every message of the second request is longer than that of the first, so
 # that a server which drops one of them, or counts with another tokenizer, shows two different differences.
 #
-# Of a conversation, hundreds of messages, the short requests have one round and three.
+# In place of a conversation's hundreds of messages the short requests have one round and three.
 FILLER = "On 12 March 1921 the ferry Ægir left Skagen at 6:45 with 38 crates of tea; 红房子在河边。 "
 _MOST_PER_MESSAGE = 16  # tokens that a template adds for a message beside ours, or leaves out
 _REPEATS = (1, 2)  # sentences of filler in the first and in the second request
@@ -55,8 +55,8 @@ def calibrate(
 ) -> Calibration:
     """Calibrate by the responses to two short requests, which have `ours` tokens by our count.
 
-    `error`: the share by which our count may be off, where another tokenizer than the model's counts. `messages`: how
-    many each has. Where these differ, a template that adds some tokens for each message is told from one that adds a
+    `error`: the share by which our count may be off, where another tokenizer than the model's counts. `messages`: their
+    numbers. Where these differ, a template that adds some tokens for each message is told from one that adds a
     constant; a trial's own count then shows whether that holds.
     """
     for response in responses:
@@ -129,7 +129,7 @@ def _with_messages(
 
 
 def _revalued(needle: Needle, draw: random.Random) -> Needle:
-    """The needle with a number that stands nowhere else in place of its value."""
+    """The needle with a new random number in place of its value."""
     value = str(draw.randrange(1_000_000, 10_000_000))
     if needle.answer and needle.answer in needle.text:
         return replace(needle, text=needle.text.replace(needle.answer, value), answer=value, accepted=())
@@ -156,7 +156,7 @@ def tokens_read(ours: int, response: Response) -> int:
     return min(served, whole, key=lambda tokens: abs(tokens - ours))
 
 
-_LEAST = 0.02  # share by which one prompt must be longer than another before equal counts say something
+_LEAST = 0.02  # least share by which one prompt is longer than another, for equal counts to prove a cut
 _ALIKE = 2  # tokens; counts that differ by no more are the same
 
 
@@ -164,8 +164,8 @@ class Growth:
     """A server's counts so far. May be used from many threads at once.
 
     A prompt that is surely longer than another, by more than both counts may be off, and for which the server counts no
-    more tokens, was cut: the server has a window that it does not tell of. The first of such prompts proves nothing by
-    itself; of two that were cut to one size the longer one is told.
+    more tokens, was cut: the server has an undeclared window. The first of such prompts proves nothing by
+    itself; of two that were cut to one size the longer one is reported.
     """
 
     def __init__(self, error: float) -> None:
@@ -213,7 +213,7 @@ class Replays:
         self.ids_differ = False
 
     def ask(self, request: Request) -> None:
-        """Remember what a request is about to be asked."""
+        """Remember the values of a request that is about to be asked."""
         with self._lock:
             self._values |= values_of(request)
 
@@ -246,5 +246,5 @@ def _numbers(text: str) -> set[str]:
 
 
 def _is_unique(id_: str) -> bool:
-    """Whether an id looks drawn from so many that none comes twice; `chatcmpl-` before it says nothing."""
+    """Whether an id is long enough to be unique, without a prefix such as `chatcmpl-`."""
     return sum(char.isalnum() for char in id_.rpartition("cmpl-")[2]) >= _ID_SIGNS

@@ -1,4 +1,4 @@
-"""Rate limiter of a server: adaptive concurrency (AIMD), retries, and when a server is given up."""
+"""Rate limiter of a server: adaptive concurrency (AIMD), retries, giving up a server."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from needlework.models.served.errors import AttemptFault, Sign
 _STEPS = 16  # rounds from the lowest limit to the highest
 
 FIRST_DELAY_S, LONGEST_DELAY_S = 1.0, 30.0  # of a pause before the next try; it doubles
-ROW = 10  # failed attempts in a row, of any requests, after which the server is at fault, not a request
-REPORTED = 3  # failed attempts in a row after which the user is told
+ROW = 10  # consecutive failed attempts, of any requests, after which the server is at fault
+REPORTED = 3  # consecutive failed attempts after which the user is told
 REFUSED_S = 600.0  # a request that was refused for so long is given up
-UNANSWERED_S = 120.0  # the same, where nothing was ever answered and the server does not say how long it takes
+UNANSWERED_S = 120.0  # the same without any answer so far, and without a `Retry-After`
 PATIENCE_S = 120.0  # for a silent server that answered before: most restart in this time
 NEVER_HEARD_S = 10.0  # for one that never answered: its address may be wrong
 _TIMEOUTS = 3  # the least patience, in time-outs of a request
@@ -34,7 +34,7 @@ News = Literal["silent", "failing", "refuses", "back"]
 _STATE: Mapping[Sign, News] = {
     "slow": "silent", "down": "silent", "gone": "silent", "busy": "refuses", "broken": "failing", "late": "failing",
 }  # fmt: skip
-_REPORTED_S = 5.0  # a state must last so long before the user is told: between single faults there are answers
+_REPORTED_S = 5.0  # a state must last so long before it is reported: single faults pass
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class RequestLimiter:
     limit: float = field(init=False)
     in_flight: int = field(default=0, init=False)
     cuts: int = field(default=0, init=False)
-    """How often the limit was lowered. Requests begun earlier do not count: a burst lowers it once."""
+    """Number of reductions of the limit. Requests begun before one do not count: a burst lowers it once."""
     paused_until: float = field(default=-math.inf, init=False)
     answered_at: float = field(default=-math.inf, init=False)
     heard: bool = field(default=False, init=False)
@@ -139,7 +139,7 @@ class RequestLimiter:
     def given_up(self, now: float, took_s: float) -> bool:
         """Whether the server has been silent or failing for too long. `took_s`: seconds of the last attempt.
 
-        A server that refuses is given up by the request that was refused for too long.
+        A server that refuses is given up by the request that it has refused for too long.
         """
         return self._state in ("silent", "failing") and self._streak >= ROW and self._left_s(now, took_s) <= 0
 
@@ -211,7 +211,7 @@ def delay_s(fault: AttemptFault, failures: int, jitter: random.Random) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """An admitted request. `since`: when it was. `alone`: no other is admitted until it leaves."""
+    """An admitted request. `since`: its time of admission. `alone`: no other is admitted until it leaves."""
 
     begun: int
     since: float
@@ -236,8 +236,8 @@ class Turnstile:
         self.now = now
         self.server = RequestLimiter(width)
         self.closed: ModelError | None = None  # why no request is admitted any more
-        self._waiting: dict[asyncio.Future[None], None] = {}  # until another request has ended
-        self._pausing: dict[asyncio.Future[None], None] = {}  # before a further try
+        self._waiting: dict[asyncio.Future[None], None] = {}  # for the end of another request
+        self._pausing: dict[asyncio.Future[None], None] = {}  # before a retry
         self._sleep = sleep
         self._exclusive = 0  # requests that are alone in flight, or wait to be
 

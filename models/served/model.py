@@ -36,8 +36,8 @@ class ServedModel:
     """A model behind a `Transport`. It may be asked from many threads at once.
 
     The server may be silent for `connection.timeout_s` plus a second for each 1000 prompt tokens, and may send for a
-    second longer for each 10 tokens that the answer may have. What failed in passing is tried again with growing
-    pauses; how many requests are in flight follows what the server can bear.
+    second longer for each 10 tokens that the answer may have. Transient failures are retried with exponential
+    backoff; the number of requests in flight follows what the server can bear.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ServedModel:
         gate: Turnstile | None = None,
         shared: Path | None = None,
     ) -> None:
-        """`shared`: where the workers of one run keep what they learn of the server."""
+        """`shared`: the folder of facts that one run's workers learn of the server."""
         self.transport = transport
         self.tokenizer = tokenizer
         self._connection = connection
@@ -85,11 +85,11 @@ class ServedModel:
         return self._facts.server()
 
     def respond(self, request: Request) -> Response:
-        """Ask, and ask again where that can help. Two short requests go before the first trial of each layout."""
+        """Ask, with retries where they can help. Two short requests go before the first trial of each layout."""
         return event_loop().wait(self.begin(request)())
 
     def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
-        """Learn the server's facts first, and wait for them; return the coroutine that asks the request."""
+        """Learn the server's facts, and wait for them; return the function that asks the request."""
         expected = self._facts.before(request)
 
         async def answer() -> Response:
@@ -127,7 +127,7 @@ class ServedModel:
             await self._turnstile.wait(pause_s)
 
     def stop(self) -> None:
-        """Send nothing more; what is in flight may still be answered."""
+        """Send nothing more; requests in flight may still be answered."""
         self._turnstile.close(ModelError("server", "the run is over"))
 
     def close(self) -> None:
@@ -180,13 +180,13 @@ class ServedModel:
         return f"one of {longest} tokens was answered{share}" if request.prompt.tokens <= longest else ""
 
     def _error(self, fault: AttemptFault) -> ModelError:
-        """The error of a record. One that every further request would meet closes the turnstile."""
+        """The error for a record. A fatal one, which every further request would meet, closes the turnstile."""
         message = printable(self.transport.redactor.clean(fault.message))
         error = ModelError(fault.kind, message, fault.fatal, fault.too_long)
         return self._turnstile.close(error) if error.fatal else error
 
     def _without_secrets(self, reply: Response) -> Response:
-        """The answer of a server that says again what it was sent."""
+        """The answer without secrets, which a server may echo."""
         hide = self.transport.redactor.hide
         return replace(
             reply,

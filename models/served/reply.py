@@ -15,7 +15,7 @@ from needlework.models.served.errors import HangUpError, ServerSaidError, Unread
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 Translate = Callable[[dict[str, Any]], dict[str, Any]]
-"""From an answer, or an event of one, to the words of OpenAI's answers."""
+"""Translates an answer, or an event of one, to the fields of OpenAI's."""
 
 
 def read_body(body: bytes, prompt: str, translate: Translate = dict) -> Response:
@@ -33,8 +33,8 @@ def read_body(body: bytes, prompt: str, translate: Translate = dict) -> Response
 class Events:
     """Reads an answer that comes as server-sent events. Raises as `read_body`.
 
-    `begun`: the `time.perf_counter()` time of the request. The time of the first token is not known where all tokens
-    came in one piece, because something held the stream back.
+    `begun`: the `time.perf_counter()` time of the request. The time of the first token is unknown if all tokens
+    came in one piece, because something buffered the stream.
     """
 
     def __init__(self, prompt: str, begun: float, translate: Translate = dict) -> None:
@@ -49,7 +49,7 @@ class Events:
         self._ttft_s: float | None = None
 
     def take(self, chunk: bytes) -> bool:
-        """Take in a chunk; whether the answer is over, as far as it says so itself."""
+        """Add a chunk; return whether the answer says that it is complete."""
         before = self._parts.texts
         chunk = self._rest + chunk
         half = chunk[-1:] if chunk.endswith(b"\r") else b""  # the second half of a line end may follow
@@ -80,10 +80,10 @@ class Events:
             self._event = value
         elif name == "data" and value:
             self._add_data(f"{self._data}\n{value}" if self._data else value)
-        # Comments keep the connection alive; other fields say nothing we need.
+        # Comments keep the connection alive; other fields are not needed.
 
     def _add_data(self, data: str) -> None:
-        """Take in an event's data once they are whole: the standard lets them come in several lines."""
+        """Add an event's data once they are complete: they may come in several lines."""
         if data == "[DONE]":
             self._ended = True
             return
@@ -112,7 +112,7 @@ class Events:
 
 
 def _json(data: str) -> Any:
-    """The JSON value; `None` for what is none."""
+    """The JSON value; `None` for invalid JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -187,7 +187,7 @@ class _Parts:
             len(one) < len(two) and two.startswith(one) for one, two in pairwise(self.text)
         )
         thought = _joined(self.reasoning)
-        # What the server has parted already is not looked for behind the template's opening mark.
+        # If the server has parted the reasoning, the prompt's opening mark of it is not looked for.
         text = _joined(self.text[-1:] if repeats else self.text)
         parted = part_reasoning(text, "" if thought or counts["reasoning_tokens"] else prompt)
         reasoning = "\n".join(part for part in (thought, parted.reasoning) if part)
@@ -221,7 +221,7 @@ def _joined(parts: list[str]) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-_CHARS_A_TOKEN = 32  # hardly any token stands for more
+_CHARS_A_TOKEN = 32  # hardly any token has more
 _SPARE_TOKENS = 16  # the server's tokenizer may part the same text otherwise
 
 
@@ -230,7 +230,7 @@ def checked_by_budget(reply: Response, request: Request, tokenizer: Tokenizer) -
 
     `length`: just the whole budget was used. `unfinished`: it ended with reasoning alone. Of a reply that is far longer
     than its budget the beginning is kept, `_CHARS_A_TOKEN` characters a token: such replies can have gigabytes, and
-    what was asked for stands at their beginning or nowhere.
+    have the answer at their beginning or not at all.
     """
     budget = request.answer_budget + request.thinking_budget
     if reply.finish_reason != "content_filter":
@@ -296,7 +296,7 @@ def gave_up(finish: str) -> bool:
 def text_and_reasoning(choice: Mapping[str, Any]) -> tuple[str, str]:
     """(answer text, reasoning) of one choice, whole or a stream's next piece.
 
-    A refusal that has a field of its own is what the model says.
+    A refusal in a field of its own is the text.
     """
     delta = choice.get("delta")
     # A stream's last event may repeat the whole message beside an empty delta.
@@ -309,7 +309,7 @@ def text_and_reasoning(choice: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def error_in(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The error that an answer, or an event of one, holds; `None` where it holds none."""
+    """The error in an answer, or in an event of one; `None` without one."""
     choices = data.get("choices")
     choices = choices if isinstance(choices, list) else []
     error = data.get("error")
@@ -332,7 +332,7 @@ def token_counts(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[s
     """The server's counts of tokens, as fields of a `Response`.
 
     Of the prompt 0 is no count (older Ollama, where all of it was cached); Anthropic, and gateways to it, may count
-    apart what was read from their cache and what was put there.
+    cache reads and cache writes apart.
     """
     table = {**usage, "timings": timings}
     counts = {field: _first(table, *names.split()) for field, names in _COUNTS.items()}
@@ -345,7 +345,7 @@ def token_counts(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[s
 
 
 def count(value: Any) -> int | None:
-    """A number of tokens, `None` for anything that is none."""
+    """A number of tokens; `None` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
         return None
     return int(value)

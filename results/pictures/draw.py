@@ -69,12 +69,12 @@ def _head_height(chart: Chart, width: float) -> float:
 
 def _body_size(chart: Chart) -> tuple[float, float]:
     if isinstance(chart, Heatmap):
-        across, down = _cell_size(chart)
+        cell_width, cell_height = _cell_size(chart)
         names = max(display_width(label) for label in (*chart.depths, *(label for label, _ in chart.summaries)))
         entries = len(chart.marks) + chart.is_partial + chart.has_blanks
         bands = len(chart.summaries) * _summary_height(chart)
-        width = across * len(chart.lengths) + 1.4 + 0.075 * names
-        return max(6.0, width), down * len(chart.rows) + bands + 0.75 + 0.22 * -(-entries // 2)
+        width = cell_width * len(chart.lengths) + 1.4 + 0.075 * names
+        return max(6.0, width), cell_height * len(chart.rows) + bands + 0.75 + 0.22 * -(-entries // 2)
     if isinstance(chart, LineChart):
         return 7.6, 3.5 + (0.22 * -(-len(chart.lines) // _legend_columns(chart)) if len(chart.lines) > 1 else 0)
     step = _bar_step(chart)
@@ -112,29 +112,34 @@ def draw_combined(figure: Figure, charts: Sequence[Heatmap], heading: str) -> No
 def _draw_heatmap(figure: SubFigure, chart: Heatmap) -> None:
     """Length across, depth down, colour = score, and hatching where there is no score."""
     axes = figure.subplots()
-    across, down = _cell_size(chart)
-    band = _summary_height(chart) / down  # in cells
-    top = -band * len(chart.summaries) - 0.12 / down
+    cell_width, cell_height = _cell_size(chart)
+    band = _summary_height(chart) / cell_height  # in cells
+    top = -band * len(chart.summaries) - 0.12 / cell_height
     mesh = _draw_cells(axes, chart.rows, chart, 0, 1.0, numbers=chart.numbers)
     for at, (_, cells) in enumerate(chart.summaries):
         _draw_cells(axes, [cells], chart, top + band * at, band, numbers=True)
     axes.set_xlim(0, len(chart.lengths))
     axes.set_ylim(len(chart.rows), top)  # depth 0 is the beginning of the document: at the top
-    size = min(9.5, max(6.5, across * 20))
+    size = min(9.5, max(6.5, cell_width * 20))
     # Every k-th length, and the last, where a label has room.
-    step, last = max(1, -(-(_widest(chart.lengths) + 1) // (across * 72 / (size * _LETTER)))), len(chart.lengths) - 1
+    step, last = (
+        max(1, -(-(_widest(chart.lengths) + 1) // (cell_width * 72 / (size * _LETTER)))),
+        len(chart.lengths) - 1,
+    )
     xs = [at for at in range(last + 1) if (last - at) % step == 0]
     axes.set_xticks([at + 0.5 for at in xs], [chart.lengths[at] for at in xs], fontsize=size)
     labels = [(top + band * (at + 0.5), label.replace(", ", ",\n")) for at, (label, _) in enumerate(chart.summaries)]
-    labels += [(at + 0.5, label) for at, label in enumerate(chart.depths) if at % -(-9.0 // (down * 72)) == 0]
-    axes.set_yticks([y for y, _ in labels], [label for _, label in labels], fontsize=min(9.0, max(6.5, down * 36)))
+    labels += [(at + 0.5, label) for at, label in enumerate(chart.depths) if at % -(-9.0 // (cell_height * 72)) == 0]
+    axes.set_yticks(
+        [y for y, _ in labels], [label for _, label in labels], fontsize=min(9.0, max(6.5, cell_height * 36))
+    )
     axes.set_xlabel(chart.across, fontsize=9, color=INK)
-    is_low = down * len(chart.rows) < 2.2
+    is_low = cell_height * len(chart.rows) < 2.2
     axes.set_ylabel("depth (%)" if is_low else "text before the answer (%)", fontsize=9, color=INK)
     axes.tick_params(length=2.5, width=0.6, pad=2.5, color=FRAME, labelcolor=INK)
     axes.spines[:].set_visible(False)
     if chart.scale.label:
-        bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=max(8, 6 * down * len(chart.rows)), fraction=0.05)
+        bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=max(8, 6 * cell_height * len(chart.rows)), fraction=0.05)
         bar.ax.tick_params(labelsize=8, length=2.5, width=0.6, color=FRAME, labelcolor=INK)
         bar.set_label(chart.scale.label, fontsize=8.5, color=INK)
         bar.outline.set(edgecolor=FRAME, linewidth=0.6)
@@ -155,9 +160,9 @@ def _draw_cells(
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LinearSegmentedColormap
 
-    scale, many, (width, down) = chart.scale, len(rows) * len(rows[0]) > _MANY, _cell_size(chart)
+    scale, many, (cell_width, cell_height) = chart.scale, len(rows) * len(rows[0]) > _MANY, _cell_size(chart)
     values = [[np.nan if cell is None or cell.value is None else cell.value for cell in row] for row in rows]
-    line = 0.9 if min(width, down) > 0.3 else 0.4 if min(width, down) > 0.12 else 0.0
+    line = 0.9 if min(cell_width, cell_height) > 0.3 else 0.4 if min(cell_width, cell_height) > 0.12 else 0.0
     mesh = axes.pcolormesh(
         np.arange(len(rows[0]) + 1),
         top + height * np.arange(len(rows) + 1),
@@ -171,7 +176,7 @@ def _draw_cells(
     )
     papers: dict[str | None, list[Any]] = {}
     corners = []
-    side = min(0.13, 0.4 * min(width, down))
+    side = min(0.13, 0.4 * min(cell_width, cell_height))
     for row, cells in enumerate(rows):
         for left, cell in enumerate(cells):
             y = top + height * row
@@ -179,7 +184,7 @@ def _draw_cells(
                 square = [(left, y), (left + 1, y), (left + 1, y + height), (left, y + height)]
                 papers.setdefault(cell.mark.hatch if cell.mark else None, []).append(square)
             elif cell is not None and cell.is_partial and height == 1.0:
-                corners.append([(left + 1 - side / width, y), (left + 1, y), (left + 1, y + side / down)])
+                corners.append([(left + 1 - side / cell_width, y), (left + 1, y), (left + 1, y + side / cell_height)])
     for hatch, squares in papers.items():
         look: dict[str, Any] = {"facecolor": PAPER, "edgecolor": SOFT, "linewidth": 0.3}
         axes.add_collection(PolyCollection(squares, hatch=hatch, rasterized=many, **look))
@@ -195,8 +200,8 @@ def _write_numbers(
 ) -> None:
     """Write the number of each cell, and the notes below it, where all of them can be read."""
     cells = [cell for row in rows for cell in row if cell is not None]
-    across, down = _cell_size(chart)
-    width, room = across * 72, down * height * 72 * 0.94  # points
+    cell_width, cell_height = _cell_size(chart)
+    width, room = cell_width * 72, cell_height * height * 72 * 0.94  # points
     number = min(10.0, width / (_LETTER * (0.6 + _widest(cell.text for cell in cells))), room / _LINE)
     lines = max((len(cell.notes) for cell in cells), default=0)
     note = min(0.68 * number, width / (_LETTER * (1 + _widest(line for cell in cells for line in cell.notes))))
@@ -204,7 +209,7 @@ def _write_numbers(
         note = 0.0
     if number < _SMALLEST:
         return
-    step = 1.28 * height / (down * height * 72)
+    step = 1.28 * height / (cell_height * height * 72)
     for at, row in enumerate(rows):
         for left, cell in enumerate(row):
             if cell is None or not cell.text:

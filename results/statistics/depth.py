@@ -29,11 +29,11 @@ from needlework.results.statistics.intervals import Floats, t_quantile
 from needlework.results.statistics.paired import holm
 from needlework.results.statistics.panels import ScoredTrial
 
-FLAT = 0.10  # score; `flat` is said where no fifth of the document may differ by more from the rest
+FLAT = 0.10  # score; `flat`: no fifth of the document may differ by more from the rest
 _CEILING, _FLOOR = 0.98, 0.02
 _FEWEST = 5  # samples, below which no shape is named
 _SIGNIFICANT = 0.05
-_NEARLY = 0.9  # of the best statistic: a shape that is as good, where the best one's contrasts do not hold
+_NEARLY = 0.9  # of the best statistic: shapes as good, for use where the best one's contrasts fail
 
 
 class Extremes(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Extremes(Struct, frozen=True):
     worst: DepthRange
     best_score: float
     worst_score: float
-    p: float  # chance of two places as far apart if all were alike, whichever they are
+    p: float  # that any two places are so far apart by chance
     p_adjusted: float  # for the number of panels (Holm)
 
 
@@ -51,12 +51,12 @@ class DepthEffect(Struct, frozen=True):
     """The effect of depth in one panel."""
 
     shape: Shape
-    place: DepthRange | None = None  # percent: where a hole is, or the best of an uneven curve
-    samples: int = 0  # that the test used
-    left_out: int = 0  # (length, sample) that were asked at depths and have no part in it
-    p: float | None = None  # chance of a shape as clear if depth did not matter; `None` where nothing could be tested
+    place: DepthRange | None = None  # percent: the hole, or the best range of an uneven curve
+    samples: int = 0  # in the test
+    left_out: int = 0  # (length, sample) asked at depths, but not in the test
+    p: float | None = None  # p value of the shape; `None` without a test
     p_adjusted: float | None = None  # for the number of panels (Holm)
-    bound: float | None = None  # where no shape shows: largest difference of a fifth that is not ruled out, 0..1
+    bound: float | None = None  # without a shape: largest difference of a fifth not ruled out, 0..1
     extremes: Extremes | None = None
     binned: bool = False  # each sample was asked at one depth
 
@@ -130,7 +130,7 @@ def _best_template(table: DepthTable, test: _DepthTest) -> DepthShape | None:
 def _extremes(table: DepthTable, test: _DepthTest) -> Extremes:
     """The two places furthest apart by their plain means, as the table of depths has them.
 
-    Permutations move scores within blocks alone: what a place has of easy and of hard lengths is the same in all.
+    Permutations move scores within blocks alone: the mix of easy and hard lengths at a place is the same in all.
     """
     counts = np.bincount(table.column_of, minlength=len(table.columns))
     filled = counts > 0
@@ -218,7 +218,7 @@ def _apart_end(table: DepthTable, fifth: Mask) -> float:
 
 # If depth did not matter, the scores of a block would as well stand in any other order (E. J. G. Pitman, "Significance
 # tests which may be applied to samples from any populations III", Biometrika 29 (1938) 322-335). Few named shapes and
-# many scanned ones are looked at, each family by its best; the better of both p values is ranked among those of the
+# many scanned ones are tested, each family by its best; the better of both p values is ranked among those of the
 # same permutations, so that all shapes together err in 5 % of flat data (P. H. Westfall, S. S. Young, "Resampling-Based
 # Multiple Testing" (1993)).
 _PERMUTATIONS = 2_000
@@ -255,7 +255,7 @@ def _test(table: DepthTable) -> _DepthTest | None:
     sums = _column_sums(table, centred)
     families = templates(table.columns)
     statistics = [_standardised(table, sums, spread, family) for family in families]
-    # Of each permutation's best value, the share of all that are at least as large.
+    # The rank of each permutation's best value: the share of all that are at least as large.
     best = [values.max(axis=1) for values in statistics]
     ranks = [1 - np.searchsorted(np.sort(values), values, side="left") / len(values) for values in best]
     least = np.minimum(*ranks)

@@ -32,12 +32,12 @@ class ArmAtPlace(Struct, frozen=True):
     arm: str  # `whole` (all documents in the context), a retriever, or `focused` (the answer document alone)
     length: int  # tokens, 0 for `focused`
     depth: float | None  # percent, `None` over all depths
-    tokens: float | None  # mean of the context; `None` where records do not tell
+    tokens: float | None  # mean of the context; `None` if not recorded
     questions: int
     score: Rate
-    abstains: Rate  # of scored trials, those that say that the documents do not tell
-    asserts: Rate  # of scored trials, those that state something wrong
-    unscored: Mapping[OutcomeName, int]  # trials that are in none of the rates
+    abstains: Rate  # share of scored trials that say that the documents lack the answer
+    asserts: Rate  # share of scored trials with a wrong statement
+    unscored: Mapping[OutcomeName, int]  # trials left out of the rates
 
 
 class DocumentScores(Struct, frozen=True):
@@ -47,12 +47,14 @@ class DocumentScores(Struct, frozen=True):
     questions: int
     by_depth: tuple[ArmAtPlace, ...]  # of `doc_position`
     by_size: tuple[ArmAtPlace, ...]  # of `doc_size`, the answer document alone first
-    size_depths: tuple[float, ...]  # percent: where the answer document stands in the others
-    size_spread: bool  # each question has one of these depths, in all sizes the same
+    size_depths: tuple[float, ...]  # percent: of the answer document among the others
+    size_spread: bool  # each question has one of these depths, the same in all sizes
     depth: DepthEffect | None  # over the whole context, paired
     loss: Difference | None  # score at the largest size - that of the answer document alone, paired by question
-    absent: Mapping[str, AbsentTwins]  # where the answer document is `absent`; `near`: the most similar one instead
-    judge: Agreement | None  # the offline rule beside the judge
+    absent: Mapping[
+        str, AbsentTwins
+    ]  # without the answer document (`absent`), or with the most similar one in its place (`near`)
+    judge: Agreement | None  # of the offline rule and the judge
     votes: tuple[Vote, ...]  # of `--vote`
 
 
@@ -67,7 +69,7 @@ def document_statistics(records: Iterable[Record], vote: int = 0) -> tuple[Docum
 
 
 def arm_of(record: Record) -> str:
-    """The arm of a record whose answer document was there: `whole`, `bm25`, `dense`, `focused`."""
+    """The arm of a record with its answer document: `whole`, `bm25`, `dense`, `focused`."""
     words = record.arm.split("_")
     if control_of(record) == FOCUSED or FOCUSED in words:
         return FOCUSED
@@ -95,7 +97,7 @@ def _of_model(model: str, records: Sequence[Record], vote: int) -> DocumentScore
 
 
 def _is_spread(records: Sequence[Record]) -> bool:
-    """Whether questions have other depths than one another, and each trial of one has one."""
+    """Whether each trial of a question has one depth, and not all questions the same."""
     placed = [record for record in records if record.depth is not None]
     trials = grouped(placed, lambda record: (record.item, record.length, record.repeat)).values()
     one_each = all(len({record.depth for record in trial}) == 1 for trial in trials)
@@ -166,7 +168,7 @@ def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
 
 
 def _judge_and_rule(records: Sequence[Record]) -> Agreement | None:
-    """The offline rule's verdicts beside the judge's; `None` where no judge said anything."""
+    """Agreement of the offline rule with the judge; `None` without verdicts of a judge."""
     judged = [record for record in records if record.score is not None and rule_of(record)]
     if not judged:
         return None
@@ -175,13 +177,13 @@ def _judge_and_rule(records: Sequence[Record]) -> Agreement | None:
 
 
 def rule_of(record: Record) -> str:
-    """The offline rule's verdict on an answer that a judge has judged; empty where there is none."""
+    """The offline rule's verdict on an answer with a judge's; empty without one."""
     rule = record.details.score.get("rule")
     return rule if isinstance(rule, str) else ""
 
 
 def right_or_wrong(right: bool) -> str:
-    """The label of a verdict: what judge, rule and people are compared by."""
+    """The label of a verdict, to compare judge, rule and people by."""
     return "right" if right else "wrong"
 
 
@@ -197,7 +199,7 @@ class Paired(Struct, frozen=True):
     """Trials of an arm whose question was also scored on the whole, at that length and repeat."""
 
     arm: float  # mean score
-    whole: float  # mean score; where the whole was asked at several depths their mean counts
+    whole: float  # mean score, over depths if there are several
     difference: Difference  # arm - whole
     arm_tokens: float  # of the prompts, on average
     whole_tokens: float

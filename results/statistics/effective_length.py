@@ -80,7 +80,7 @@ _Limits = tuple[float | None, float | None]
 
 
 def _verdict(score: LengthScore, limits: _Limits, ends: _Limits, bar: float = 0.0) -> _LengthVerdict:
-    """`limits`: of the score; `ends`: of its interval, which exclude nothing where they are `None`."""
+    """Compare `limits` (of the score) and `ends` (of its interval; `None` excludes nothing) with the bar."""
     least, most, low, high = (None if value is None else value >= bar - _ROUNDING for value in (*limits, *ends))
     return _LengthVerdict(
         score.length, score.tested, bool(least), bool(most), bool(low), score.tested and high is not False
@@ -92,7 +92,7 @@ def _walk(
 ) -> EffectiveLength:
     """Walk up the lengths. Those without an answer stop the walk; at the long end they are untested.
 
-    `scores`: those that count for its samples.
+    `scores`: those whose samples count.
     """
     last = max((at for at, each in enumerate(judged) if each.tested), default=-1)
     tested = judged[: last + 1]
@@ -146,14 +146,14 @@ class EffectiveLength(Struct, frozen=True):
     threshold: float
     status: Status  # as the interval at `decisive` is below the bar (reached, none), or straddles it (undetermined)
     base: float | None = None  # score that a relative threshold is a share of
-    point: int | None = None  # the last length before the first whose score is below; undecided answers as misses
-    point_most: int | None = None  # as hits
+    point: int | None = None  # the last length before the first score below the bar; undecided answers as misses
+    point_most: int | None = None  # with undecided answers as hits
     conservative: int | None = None  # by the low ends of the intervals
     optimistic: int | None = None  # by the high ends
     longest_passing: int | None = None  # the longest that scores at or above the threshold, whatever lies between
     longest_tested: int | None = None
     decisive: int | None = None  # the first length whose interval is not wholly at or above the threshold
-    longest_asked: int | None = None  # the longest of which there are trials, with answers or without
+    longest_asked: int | None = None  # the longest with trials, answered or not
     samples: int | None = None  # the fewest at any length; `None` of published scores
     needed: int | None = None  # samples that pass the threshold when all are right
     base_words: str = ""  # what `base` was measured on
@@ -162,7 +162,7 @@ class EffectiveLength(Struct, frozen=True):
 
     @property
     def hangs(self) -> bool:
-        """Whether it is undetermined because of undecided answers: one answer as misses, another as hits."""
+        """Whether it is undetermined because of undecided answers: as misses they give another length than as hits."""
         return self.status == "undetermined" and self.point != self.point_most
 
     @property
@@ -198,7 +198,7 @@ class EffectiveLength(Struct, frozen=True):
 
     @property
     def bar(self) -> str:
-        """`score >= 85.6 %`, and for the relative rule what that is a share of."""
+        """`score >= 85.6 %`, and for the relative rule its base."""
         if self.rule == "absolute":
             return f"score >= {percent1(self.threshold)} %"
         of = f"% of the base{f' {self.base_words}' if self.base and self.base_words else ''}"

@@ -14,7 +14,7 @@ from needlework.results.statistics import intervals
 
 # A pair is one trial in two runs. A sign-flip test is used for the difference of two runs: it assumes no distribution.
 # The interval beside it is Student's t over the mean differences of samples, from ten samples on.
-LEVEL = 0.05  # of a p value that shows a difference
+LEVEL = 0.05  # p values below it show a difference
 FEWEST_FOR_P = 6  # samples; with fewer no p value can be below 5 %
 FEWEST_FOR_T = 10  # samples; with fewer the spread of their differences is hardly known
 _GRID = 2_048  # steps that the sum of all differences is rounded to, where they are no whole numbers
@@ -65,7 +65,7 @@ class Difference(Struct, frozen=True):
 def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -> Difference | None:
     """Return the mean of `differences` (B - A, each -1..1) with its 95 % interval; `None` if empty.
 
-    `samples` names the sample of each pair: what shares a needle and its text, at all its lengths and depths.
+    `samples` names the sample of each pair: one needle and its text, at all lengths and depths.
     """
     if not differences:
         return None
@@ -103,7 +103,7 @@ def difference_ends(pairs: Pairs, error: float = intervals.ERROR, growth: float 
 
 
 def sign_flip_p(pairs: Pairs) -> float | None:
-    """Return the two-sided p value that both runs score alike; `None` below `FEWEST_FOR_P` samples."""
+    """Return the two-sided p of the sign-flip test of equal runs; `None` below `FEWEST_FOR_P` samples."""
     if pairs.samples < FEWEST_FOR_P:
         return None
     total = fsum(pairs.sums)
@@ -115,8 +115,8 @@ def flip_tail(differences: intervals.Floats) -> float:
 
     If two models were alike (or the second better), each sample's difference might as well have the other sign (R. A.
     Fisher, "The Design of Experiments" (1935), section 21). The distribution of a sum of signed numbers is the inverse
-    Fourier transform of a product of cosines. Differences are rounded to a grid first, which is a test as exact of the
-    rounded ones.
+    Fourier transform of a product of cosines. Differences are rounded to a grid first, and the test is exact
+    for the rounded ones.
     """
     steps = _steps(differences)
     total, size = int(steps.sum()), int(np.abs(steps).sum())
@@ -148,7 +148,7 @@ def samples_for_p(level: float) -> int:
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p values for being several (S. Holm, Scand. J. Statist. 6 (1979) 65-70); `None` is no test."""
+    """Adjust p values for multiple tests (S. Holm, Scand. J. Statist. 6 (1979) 65-70); `None` is no test."""
     tested = sorted((value, at) for at, value in enumerate(values) if value is not None)
     adjusted: list[float | None] = [None] * len(values)
     largest = 0.0
@@ -162,14 +162,14 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 # look, after further trials, gives it another chance. So each look may err half as often as the one before: 2.5 %, then
 # 1.25 %, 0.625 %, ..., together at most 5 %, however many there are (type I error spending: K. K. G. Lan, D. L. DeMets,
 # "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983) 659-663; the sum is Bonferroni's bound).
-_MOST = 100_000  # samples; a gate that needs more is not told a number
+_MOST = 100_000  # samples; a gate that needs more gets no number
 
 
 class Evidence(Struct, frozen=True):
-    """A mean of trials from so many `samples`.
+    """A mean over the trials of so many `samples`.
 
     `ends(error, growth)`: its interval, had there been `growth` times as many samples of the same mixture; `error` is
-    the chance that it lies above what it estimates, and the chance that it lies below.
+    the chance that it lies above the true mean, and the chance that it lies below.
     """
 
     mean: float

@@ -73,13 +73,13 @@ class ScoredTrial(NamedTuple):
 
 
 class Tally(Struct, frozen=True):
-    """Some trials in numbers."""
+    """Counts and mean score of trials."""
 
     n: int  # trials with a score
     mean: float | None  # of those scores, 0..1; `None` when n is 0
     interval: Interval | None  # `None` for fewer than two samples
     counts: Mapping[OutcomeName, int]  # trials of every outcome, zeros included
-    samples: int = 0  # that the scores are of
+    samples: int = 0  # of the scores
     range: Range | None = None  # of the mean; `None` where no trial is undecided
 
     @property
@@ -99,7 +99,7 @@ class Tally(Struct, frozen=True):
 
 
 class Panel(Struct, frozen=True):
-    """One heatmap's worth: every trial of one (model, task, needle)."""
+    """The data of one heatmap: every trial of one (model, task, needle)."""
 
     model: str
     task: str
@@ -113,9 +113,7 @@ class Panel(Struct, frozen=True):
     source: str = NEEDLEWORK  # the system whose files these are
     note: str = ""  # on the run, to stand beside the score
     length_error: float = 0.0  # share by which lengths may be off, 0..1
-    uneven: bool = (
-        False  # the answers decided how often each length was asked: no score over all of them means anything
-    )
+    uneven: bool = False  # the answers decided how often each length was asked: no score over all lengths
     context_alone: bool = False  # lengths are those of contexts
 
     @property

@@ -36,7 +36,7 @@ from needlework.results.statistics.length_scores import BaselineChoice, base_of,
 from needlework.results.statistics.panels import OUTCOMES, Range, RecordInPanel, ScoredTrial, Share, Tally, tally
 
 
-# A score says little by itself: 50 % is all that can be had by guessing yes or no, and a model that answers 60 % of the
+# A score says little by itself: 50 % is what guessing yes or no gives, and a model that answers 60 % of the
 # questions on a text of one sentence has lost nothing at 50 %.
 class TaskScore(Struct, frozen=True):
     """One (model, task), all scores 0..1."""
@@ -48,11 +48,11 @@ class TaskScore(Struct, frozen=True):
     chance: float | None  # mean score of guessing among the answers that are allowed; `None` if not recorded
     floor: float | None  # mean score of the best answer that is always the same
     corrected: Share  # (score - chance) / (1 - chance), below 0 for less than chance
-    focused: Tally  # trials whose text was nothing but what the answer rests on
+    focused: Tally  # trials on just the text that the answer rests on
     relative: Share  # overall mean / focused mean
     compacted: Tally  # the same questions, answered from the model's own summary of the text
     after_summary: Share  # compacted mean / overall mean
-    twins: AbsentTwins | None  # how it does where the answer is absent
+    twins: AbsentTwins | None  # questions asked with and without their answer
 
 
 class Macro(Struct, frozen=True):
@@ -63,14 +63,14 @@ class Macro(Struct, frozen=True):
     tasks: int
     score: Share
     corrected: Share
-    missing: tuple[str, ...]  # tasks without a score, because of which there is no mean
+    missing: tuple[str, ...]  # tasks without a score: then there is no mean
     range: Range | None = None  # of `score`; `None` where no answer is undecided
 
 
 def task_scores(trials: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
     """Return the rows of all tasks, sorted by model, family and task.
 
-    What was retrieved is no part of it (`needlework.results.statistics.documents`).
+    Retrieved contexts are left out (`needlework.results.statistics.documents`).
     """
     unsearched = (each for each in trials if not each.retriever)
     groups = grouped(unsearched, lambda entry: (entry.trial.model, entry.trial.task))
@@ -244,14 +244,14 @@ _OVERLAPS = ("f1", "rouge")  # in the name of a scorer of overlapping words: nob
 
 
 class PanelStatistics(Struct, frozen=True):
-    """One (model, task, needle): what its scores say about depth and length."""
+    """The effects of depth and length on one panel (model, task, needle)."""
 
     model: str
     task: str
     needle: str
     depth: DepthEffect
     absolute: EffectiveLength | None  # as `relative`; also `None` for scores of overlapping words
-    relative: EffectiveLength | None  # `None` for one length, for retrieved contexts, and where right is to abstain
+    relative: EffectiveLength | None  # `None` for one length, for retrieved contexts, and where abstaining is right
     trend: Trend
 
 
@@ -293,7 +293,7 @@ def without_lengths(panel: PanelStatistics) -> PanelStatistics:
 
 
 def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, Any]]:
-    """Return the same as JSON objects; scores and differences are 0..1, lengths tokens, depths percent."""
+    """Return the statistics as JSON objects; scores and differences are 0..1, lengths tokens, depths percent."""
     return [
         {
             "model": panel.model,
@@ -313,18 +313,18 @@ def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, A
 
 
 class GateRow(Struct, frozen=True):
-    """One verdict."""
+    """A gate's verdict on one group."""
 
     gate: str  # as it was written
-    group: str  # the cells that it is about
+    group: str  # the judged cells
     verdict: str  # pass, fail, inconclusive
     value: float | None  # mean score, low end or drop, 0..1 (-1..1); `None` where nothing was scored
     low: float | None  # interval of the mean at `level` percent
     high: float | None
     level: float
     n: int  # trials with a score, or pairs
-    remark: str  # what else decided, in words
-    selected: int  # the run's trials of the cells that its command selects, which all its gates are judged on
+    remark: str  # further grounds, in words
+    selected: int  # trials of the cells that the run's command selects: all gates are judged on these
 
 
 def selection_words(rows: Sequence[GateRow], recorded: int) -> str:
