@@ -155,7 +155,7 @@ class Division:
 
 
 def divided(shard: Shard, tests: Mapping[Item, Cell | None], names: Sequence[str]) -> tuple[frozenset[Item], Division]:
-    """Return the tests that a shard runs, and what that is a part of.
+    """Return the tests that a shard runs, and its division.
 
     `tests`: every selected test with its cell; `names`: the node ids of those with a cell. Tests of one cell stay
     together, for they share its answer. A test that has none, and leaves no record, is run by the first shard.

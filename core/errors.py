@@ -58,7 +58,7 @@ class NoRoomError(InputError):
 
 
 def printable(text: object, longest: int = _LONGEST) -> str:
-    """On one line, and nothing in it that a terminal obeys: files and servers have a say in what we print."""
+    """Put a text on one line, without anything that a terminal obeys: it may come from files or servers."""
     line = _one_line(text)
     if not line.isprintable():
         line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
@@ -102,7 +102,7 @@ class OneLineParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """As argparse does, but that an unknown option is refused here, where its neighbours are known."""
+        """Parse as argparse does, but refuse an unknown option here, where its neighbours are known."""
         parsed, unknown = super().parse_known_args(args, namespace)
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
         if option is not None:
@@ -180,7 +180,7 @@ class EndSignals:
             self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
 
     def ignore(self) -> None:
-        """From now on do nothing at them: the session ends already."""
+        """Ignore the signals from now on: the session ends already."""
         self._ends = time.monotonic()
         for number in self._before:
             if number != signal.SIGINT:
@@ -212,7 +212,7 @@ class EndSignals:
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """While this lasts, they raise `KeyboardInterrupt`, once."""
+    """Make the signals raise `KeyboardInterrupt`, once, inside this context."""
     signals = EndSignals()
     signals.start()
     try:

@@ -130,7 +130,7 @@ _LONGEST_S = 1_000_000  # 11 days; what sockets take as a time-out is not endles
 
 
 def text(option: str, value: str) -> str:
-    """Any text on one line; an empty one is a mistake, and so is one that a terminal would obey."""
+    """Read a text on one line; an empty one, or one that a terminal would obey, is a mistake."""
     if not value.strip():
         raise InputError(option, value, "give a value that is not empty")
     if _CONTROLS.search(value):

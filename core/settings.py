@@ -141,7 +141,7 @@ class Suite(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """A run's settings: each field is the option of its name, but for those that say what they are.
+    """The settings of a run. A field is the option of its name, unless it says something else.
 
     Times in seconds, `max_errors` in percent. What may be secret (headers, addresses, a command) is not shown.
     """

@@ -83,7 +83,7 @@ async def in_thread(work: Callable[[], Value]) -> Value:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """As the loop's default, without aiohttp's note on a session that is still open when the process ends."""
+    """Report as the loop does by default, but for aiohttp's note on a session left open at exit."""
     if not str(context.get("message")).startswith("Unclosed "):
         loop.default_exception_handler(context)
 

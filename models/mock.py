@@ -136,7 +136,7 @@ class MockModel:
         )
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def _answer(self, request: Request) -> str:
         language = language_of(_question(request))

@@ -125,7 +125,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
-        """Everything that can change its answers: weights, revision, dtype, device kind, decoding, server."""
+        """The facts that can change its answers: weights, revision, dtype, device kind, decoding, server."""
         ...
 
     @property

@@ -75,7 +75,7 @@ class Bench:
         return building.llmtest(LENGTHS, DEPTHS, self.encode, self.decode)
 
     def off(self, texts):
-        """By how many tokens the texts miss their lengths."""
+        """The tokens by which the texts miss their lengths."""
         lengths = [length for length in LENGTHS for _ in DEPTHS]
         missing = [length - len(self.encode(text)) for length, text in zip(lengths, texts, strict=True)]
         return f"off by {min(missing)}..{max(missing)} tokens, {missing.count(0)} of {len(missing)} exact"

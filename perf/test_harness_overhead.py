@@ -58,7 +58,7 @@ def run(folder: Path, cells: int, name: str) -> float:
 
 
 def plain_tests(folder: Path, cells: int) -> float:
-    """So many tests of the same form that ask and record nothing: what pytest itself takes."""
+    """Time tests of the same form that ask and record nothing: the cost of pytest itself."""
     path = folder / f"test_{cells}.py"
     path.write_text(PLAIN.format(cells=cells), encoding="utf-8")
     return median(pytest_cpu_seconds(path.name, cwd=folder)[0] for _ in range(3))

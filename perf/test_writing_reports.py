@@ -1,4 +1,4 @@
-"""Everything that a run of 10,000 trials writes, and the page of two such runs."""
+"""Time of writing the files of a run of 10,000 trials, and the page of two such runs."""
 
 from __future__ import annotations
 

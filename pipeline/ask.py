@@ -126,7 +126,7 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
 
 
 def _why_too_long(engine: Engine, trial: Trial, window: int | None) -> str:
-    """Why a trial does not fit the model's window; empty if it does.
+    """The reason why a trial does not fit the model's window; empty if it does.
 
     A document that is cut by its authors' rule may leave no room for template and question. For rows of a data set the
     cell's length is that of a class, and the prompt's counts.

@@ -124,7 +124,7 @@ class Exchange:
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the model stopped."""
+        """The model's reason to stop."""
         return self.response.finish_reason
 
     @property
@@ -202,7 +202,7 @@ def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response)
 def _check_approximate(
     ours: int, _served: int, response: Response, calibration: Calibration
 ) -> tuple[str, str, list[str]]:
-    """Why an answer is invalid, in a word and in words, and its flags, where our count is approximate."""
+    """Check the count by an approximate calibration: reason, words and flags."""
     flags = ["approximate_length"]
     if response.cut:
         return "server_truncated", response.cut, flags

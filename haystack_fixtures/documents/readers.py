@@ -124,7 +124,7 @@ class FileTexts:
 
 
 class UnusableError(Exception):
-    """Why a file, or a row of one, is no document."""
+    """The reason why a file, or a row of one, is no document."""
 
 
 @lru_cache(2)

@@ -132,7 +132,7 @@ def spaced_depths(depth: float, diff: float, n: int) -> list[float]:
 
 
 def place_for(source: HaystackSource, depth: float, cut: Cut) -> int:
-    """Before which character of the haystack a needle goes in: the place nearest in tokens to its depth.
+    """The offset of a needle in the haystack: the place nearest in tokens to its depth.
 
     Places are the haystack's start, its sentence ends, and its end. Depth 0 is the start and 100 the end, always.
     """

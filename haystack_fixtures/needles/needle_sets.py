@@ -113,7 +113,7 @@ def _built_in() -> dict[str, list[str]]:
 
 
 def _from_path(path: Path, language: str) -> NeedleSet:
-    """Every trial asks for its set; the file is read again when it has changed."""
+    """Read a set; cached until the file changes, as every trial asks for it."""
     try:
         stat = path.expanduser().stat()
         version = (stat.st_mtime_ns, stat.st_size)
@@ -304,5 +304,5 @@ def _mark(rng: random.Random) -> str:
 
 
 def _plain(text: str) -> str:
-    """Only letters and digits, so that `BCD 1234`, `bcd-1234` and full-width forms are the mark `BCD1234`."""
+    """Keep letters and digits: `BCD 1234`, `bcd-1234` and full-width forms are the mark `BCD1234`."""
     return "".join(each for each in unicodedata.normalize("NFKC", text).casefold() if each.isalnum())

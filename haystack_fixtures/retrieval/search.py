@@ -66,7 +66,7 @@ class Retrieval:
         self._embedder = lru_cache(_MOST_INDEXES)(self._load)
 
     def recipe(self, suite: Suite, retriever: str) -> str:
-        """Everything but the texts that decides what is retrieved, for trial keys. Raises `InputError`."""
+        """The inputs of retrieval but for the texts, for trial keys. Raises `InputError`."""
         options = family_options(suite, RetrievalOptions)
         rule = chunking(options.chunk_size, options.chunk_overlap)
         facts: list[Any] = [_VERSION, retriever, options.retrieve, rule.size, rule.overlap, rule.unit]

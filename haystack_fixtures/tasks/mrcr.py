@@ -178,7 +178,7 @@ def _drawn(language: str, count: int, recipe: Recipe) -> _DrawnPieces:
 
 
 def _wanted_number(seed: int, repeat: int, count: int) -> int:
-    """Which of the pieces is asked for, from 1: each of them once in as many repeats."""
+    """The number, from 1, of the piece that is asked for: each of them once in as many repeats."""
     block, turn = divmod(repeat, count)
     return shuffled(draws("mrcr", 1, seed, count, "order", block), range(1, count + 1))[turn]
 

@@ -258,7 +258,7 @@ def _quantized_cache(model: Any) -> Any:
 
 
 def _why_not_shared(model: Any) -> str | None:
-    """Why what was computed for one prompt cannot serve another one."""
+    """The reason why what was computed for one prompt cannot serve another one."""
     from transformers import DynamicCache
 
     config = model.config.get_text_config(decoder=True)

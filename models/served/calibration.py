@@ -175,7 +175,7 @@ class Growth:
         self._counts: dict[int, int] = {}
 
     def problem(self, ours: int, response: Response) -> str:
-        """Why the server has read less than this prompt of `ours` tokens; empty where nothing says so."""
+        """The proof that the server has read less than this prompt of `ours` tokens; empty without one."""
         if response.prompt_tokens is None:
             return ""
         served = tokens_read(ours, response)
@@ -218,7 +218,7 @@ class Replays:
             self._values |= values_of(request)
 
     def problem(self, request: Request, text: str, id_: str) -> str:
-        """Why this is the answer to another request; empty where nothing says so."""
+        """The proof that this is the answer to another request; empty without one."""
         expected, values = values_of(request), _numbers(text)
         with self._lock:
             others = values & self._values

@@ -28,7 +28,7 @@ the request.
 
 @dataclass(frozen=True, slots=True)
 class AttemptFault:
-    """Why one attempt has no answer."""
+    """The fault of one attempt without an answer."""
 
     kind: ErrorKind
     message: str

@@ -169,7 +169,7 @@ class ServedModel:
         return Allowed(silence_s, silence_s + (request.answer_budget + request.thinking_budget) / DECODE_PER_S)
 
     def _has_room(self, request: Request) -> str:
-        """Why this prompt cannot be too long for the server, in words; empty where it may be."""
+        """The proof that this prompt is not too long for the server, in words; empty without one."""
         if request.cell is None:
             return ""
         window = self._facts.known_window

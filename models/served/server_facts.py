@@ -108,7 +108,7 @@ class ServerFacts:
         return "", ""
 
     def _with_replay(self, request: Request, response: Response) -> Response:
-        """The response, `stale` where it is the answer to another request."""
+        """The response, marked `stale` if it is the answer to another request."""
         problem = "" if response.error else self._replays.problem(request, response.text, response.id)
         return replace(response, stale=problem) if problem else response
 

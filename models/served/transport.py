@@ -129,7 +129,7 @@ class HttpTransport(Transport):
         return ""
 
     def _refused(self, _request: Request) -> str:
-        """Why the server would take no request like this one; empty where it may."""
+        """The reason why the server would refuse a request like this one; empty if it may take it."""
         return ""
 
     def _translate(self, data: dict[str, Any]) -> dict[str, Any]:

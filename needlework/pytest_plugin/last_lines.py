@@ -113,7 +113,7 @@ def latency_lines(finished: Finished | None, screen: Terminal) -> list[Line]:
 
 
 def _folder_lines(finished: Finished, now: Sequence[Record], folder: OpenFolder) -> Iterator[str]:
-    """Which answers are of earlier sessions, and which are left for the next."""
+    """Lines on answers of earlier sessions, and on those left for the next."""
     records = finished.report.records
     yield from replayed_lines(folder.replayed(now), len(now), folder.written_at, len(records))
     yield from cost_lines(finished.report)

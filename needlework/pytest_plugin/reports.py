@@ -70,7 +70,7 @@ def pytest_runtest_makereport(
 
 
 def _drop_surrogates(report: pytest.TestReport) -> None:
-    """Half surrogates in a failure would end the worker that sends it: they are shown as what they are."""
+    """Escape half surrogates in a failure: they would end the worker that sends it."""
     text = str(report.longrepr) if report.failed and report.longrepr else ""
     if any("\ud800" <= char <= "\udfff" for char in text):
         report.longrepr = text.encode("utf-8", "backslashreplace").decode()
@@ -103,7 +103,7 @@ def _save_prompt(folder: Path, key: str, text: str) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logreport(report: Any) -> None:
-    """Every other hook has seen the record by now; the terminal keeps reports until the end."""
+    """Drop what other hooks have used by now: the terminal keeps reports until the end."""
     payload = getattr(report, "needlework", None)
     if payload is not None:
         report.needlework = replace(payload, record=None, line="") if isinstance(payload, Payload) else None

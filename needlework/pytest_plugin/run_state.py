@@ -56,7 +56,7 @@ def run_state(config: pytest.Config) -> RunState:
 
 
 class RunState:
-    """Everything that the parts of the plugin share. What costs time is made when it is first read."""
+    """The state that the parts of the plugin share. Its costly parts are made when first read."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -1,4 +1,4 @@
-"""Which worker gets which cells, and what becomes of a dead worker's. Imports pytest-xdist."""
+"""Scheduler of cells over workers, also over those of a dead worker. Imports pytest-xdist."""
 
 from __future__ import annotations
 

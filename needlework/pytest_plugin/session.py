@@ -164,7 +164,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before workers start: make what all cells share, and refuse what every cell would fail on."""
+    """Make what all cells share before workers start, and refuse what every cell would fail on."""
     config, state = session.config, run_state(session.config)
     if not is_worker(config) or worker_name(config) == _FIRST_WORKER:
         state.terminal = output_of(config, errors=is_worker(config))  # a worker's standard output is a pipe

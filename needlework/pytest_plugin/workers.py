@@ -1,4 +1,4 @@
-"""Workers of pytest-xdist: what they are given, which cells are to come."""
+"""Workers of pytest-xdist: the values that they get, and the cells to come."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Covered:
 
 
 def settings(samples: int) -> Iterator[Setting]:
-    """Every setting with so many samples."""
+    """The settings with so many samples."""
     for kind, depths, mean, icc in product(KINDS, DEPTHS, MEANS, ICCS):
         if kind != "slope" or depths > 1:
             yield Setting(kind, samples, depths, mean, icc)

@@ -17,7 +17,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 
 
 def chances(rng: np.random.Generator, kind: Kind, samples: int, depths: int, mean: float, icc: float) -> Data:
-    """Each sample's chance at each depth, (samples, depths), with that mean over samples and depths.
+    """The chance of each sample at each depth, (samples, depths), with that mean over both.
 
     `icc`: the intraclass correlation at one depth. `beta`: beta-binomial; `logit`: normal on the logit scale; `slope`:
     the same, rising by `SLOPE` from the middle of the depths to the last one and falling to the first. `dead`: a share

@@ -102,7 +102,7 @@ _ROUNDING = 1e-9  # sums of shares such as 1/3 are not exact in binary
 
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """At each look (trials): the least sum of scores that passes, and the greatest that fails.
+    """The bounds of each look (trials): the least sum of scores to pass, the greatest to fail.
 
     A `pass_at_least` above the look, or a `fail_at_most` of -1: that look cannot decide so.
     """

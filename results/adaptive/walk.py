@@ -158,7 +158,7 @@ def next_batches(design: SearchDesign, columns: Sequence[LengthState]) -> list[B
 
 
 def out_of_reach(design: SearchDesign, columns: Sequence[LengthState]) -> list[bool]:
-    """Whether each length scores so near to the bar that the cap leaves too few trials to decide it."""
+    """Flags of lengths that score so near to the bar that the cap leaves too few trials to decide."""
     needs = _Needs(design, columns)
     return [
         bool(column.n) and not column.decision and min(needs.to_pass(at).trials, needs.to_fail(at).trials) == inf

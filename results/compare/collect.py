@@ -113,7 +113,7 @@ def collect_models(paths: Sequence[Path], page: Path, *, every_run: bool) -> tup
 
 
 def _run_folders(paths: Sequence[Path]) -> dict[Path, tuple[str, bool]]:
-    """Each run's folder with its name, and whether it was named itself, not by a folder around it."""
+    """The folder of each run with its name, and whether it was named itself, not by a folder around it."""
     folders: dict[Path, tuple[str, bool]] = {}
     for path in paths:
         if not path.exists():
@@ -196,7 +196,7 @@ def _start(run: ModelRun) -> float:
 
 
 def _link(folder: Path, page: Path) -> str:
-    """From the page's folder to the run's report; empty where it has none, or lies on another drive."""
+    """The link from the page to a run's report; empty if it has none, or lies on another drive."""
     report = folder / "report.html"
     try:
         return quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix()) if report.is_file() else ""

@@ -56,7 +56,7 @@ class Run:
 
     @cached_property
     def report(self) -> RunReport:
-        """Everything that is computed of the records."""
+        """The report that is computed from the records."""
         return report_of(self, self.records)
 
 

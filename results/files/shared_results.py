@@ -234,7 +234,7 @@ def _model_id(model: str) -> str:
 
 
 def _time_of(run: Run) -> datetime:
-    """When the run began; the beginning of 1970 where its manifest does not say."""
+    """The time when the run began; the beginning of 1970 if its manifest does not say."""
     return began(run.manifest) or datetime.fromtimestamp(0, UTC)
 
 

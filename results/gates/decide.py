@@ -273,7 +273,7 @@ def _words(verdict: Verdict) -> str:
 
 
 def _remark(verdict: Verdict) -> str:
-    """Everything beside the numbers and the losses."""
+    """The remark of a verdict, beside the numbers and the losses."""
     against = "" if verdict.losses is not None and verdict.paired else _counts_words(verdict.against)
     parts = [f"{against} counted against it" if against else "", verdict.note]
     if verdict.sees is not None and verdict.state == "pass":

@@ -118,7 +118,7 @@ class Gatekeeper:
         return differing_lines(parts, "the baseline and this run", "told by needlework compare") if parts else []
 
     def verdicts(self, records: Sequence[Record], interrupted: str, facts: Mapping[str, Any]) -> list[Verdict]:
-        """Every gate's verdicts: those of the looks there were, or of one now. `facts`: the manifest.
+        """The verdicts of every gate: of all looks so far, or of one now. `facts`: the manifest.
 
         A run that was `interrupted`, in words, decides nothing: what it did not come to may be what would have failed.
         """

@@ -50,7 +50,7 @@ class PackedDetails(Struct, frozen=True):
     limit: int
 
     def notice(self, limit_bytes: int) -> list[str]:
-        """Return one line that says what is not in the page; empty where everything is."""
+        """Return one line on what the page leaves out; empty if it is nothing."""
         missing = []
         if self.dropped:
             missing.append(f"details of {self.dropped:,} of {self.trials:,} trials, those that were found first")

@@ -61,7 +61,7 @@ class TaskScores(Struct, frozen=True):
 
     @property
     def task(self) -> LevalTask:
-        """Which task."""
+        """The task."""
         return self.source.task
 
     @property

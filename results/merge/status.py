@@ -93,7 +93,7 @@ def _row(
 
 
 def progress_of_run(run: Path, now: float) -> list[PartProgress]:
-    """Every part of a run, shards without a folder too. `now`: seconds since 1970. Raises `InputError`."""
+    """The progress of every part of a run, shards without a folder too. `now`: seconds since 1970."""
     parts = parts_of(run)
     absent = [PartProgress(shard.part, "not begun", 0, shard.count, 0) for shard in absent_shards(parts)]
     return [*(_progress(part, now) for part in parts), *absent]
@@ -139,7 +139,7 @@ def _progress(part: RunPart, now: float) -> PartProgress:
 
 
 def _last_change(folder: Path) -> float | None:
-    """When a file that grows with each answer changed last, in seconds since 1970."""
+    """The time of the last change of a file that grows with each answer, in seconds since 1970."""
     times = []
     for path in (folder / JOURNAL, folder / MANIFEST, *folder.glob(WAITING_FILES)):
         with suppress(OSError):

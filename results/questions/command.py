@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how the model of `--model` is reached, where replies are kept, and what is listed."""
+    """Add the options on reaching `--model`, on the file of replies, and on listing."""
     parser.add_argument(
         "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="as in pytest, repeatable"
     )

@@ -25,7 +25,7 @@ _ORDER: tuple[Status, ...] = ("accept", "review", "reject")
 
 
 class Reason(Struct, frozen=True):
-    """Why a question is not simply accepted. `kind`: what is counted. `detail`: of this question."""
+    """A reason not to accept a question. `kind`: what is counted. `detail`: of this question."""
 
     status: Status
     kind: str

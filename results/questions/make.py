@@ -291,7 +291,7 @@ def read_pairs(reply: str, count: int) -> tuple[QuestionPair, ...]:
 
 
 def too_long(answer: str) -> str:
-    """Why an answer is too long for a question that a few words answer; empty where it is not."""
+    """The reason why an answer is too long for a question with a short answer; empty if it is not."""
     unspaced = len(_UNSPACED.findall(answer))
     words = len(_WORD.findall(_UNSPACED.sub(" ", answer)))
     if words / MOST_WORDS + unspaced / MOST_CHARACTERS <= 1:

@@ -216,7 +216,7 @@ def read_waiting(folder: Path) -> list[Record]:
 
 
 def read_rulings(folder: Path) -> dict[str, Record]:
-    """By key, the waiting answers that judges have scored."""
+    """The waiting answers that judges have scored, by key."""
     return {record.key: record for record in _waiting_records(folder) if record.score is not None}
 
 

@@ -1,4 +1,4 @@
-"""Which records belong together: samples, controls, tests, windows."""
+"""Groups of records: samples, controls, tests, windows."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _length_lines(statement: LengthStatement) -> Iterator[str]:
 
 
 def _remarks(statement: LengthStatement) -> Iterator[str]:
-    """Why a statement is not narrower."""
+    """The reasons why a statement is not narrower."""
     if statement.bar is None and statement.base is None:
         yield "the base that the bar is a share of was not measured"
     elif statement.bar is None and statement.base is not None:

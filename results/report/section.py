@@ -169,7 +169,7 @@ class Heatmap(Struct, frozen=True):
 
     @property
     def marks(self) -> tuple[UnscoredMark, ...]:
-        """Why cells have no score."""
+        """The marks of cells without a score."""
         return tuple(dict.fromkeys(cell.mark for row in self.rows for cell in row if cell and cell.mark))
 
     @property

@@ -102,7 +102,7 @@ def _leval_table(summary: LevalSummary) -> Table:
 
 
 def _leval_notes(summary: LevalSummary) -> Iterator[str]:
-    """By which rule, and which averages are not the published ones because something is missing."""
+    """Notes on the rule, and on averages that differ from the published ones as something is missing."""
     averages: dict[tuple[str, ...], list[str]] = {}
     for average in summary.averages:
         if average.missing and average.name != "all tasks":

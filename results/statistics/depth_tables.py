@@ -188,7 +188,7 @@ def _slopes(depths: Sequence[float]) -> Iterator[DepthShape]:
 
 
 def _scanned(columns: Sequence[DepthColumn]) -> Iterator[DepthShape]:
-    """Every run of neighbouring depths as a hole, and inside the document as a peak too."""
+    """The scanned shapes: every run of neighbouring depths as a hole, and inside as a peak too."""
     count = len(columns)
     for first in range(count):
         for last in range(first, min(count, count - 1 + first)):

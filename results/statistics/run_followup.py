@@ -70,7 +70,7 @@ def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
 
 
 def reason_of(record: Record) -> str:
-    """Why a trial has no score, in a line: the error's message, or what made it invalid."""
+    """The reason why a trial has no score, in a line: the error's message, or the invalidity."""
     error = record.error if record.outcome == "error" else None
     message = error and (error.message or error.kind)
     return fit(one_line(str(message or record.why or f"{record.outcome}, without a reason")), _LONGEST, "…")

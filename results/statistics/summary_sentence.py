@@ -282,7 +282,7 @@ def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) 
 
 
 def _document_clauses(scores: DocumentScores, position: Tally | None) -> list[str]:
-    """None where nothing was scored. `position`: the answers of `doc_position`."""
+    """The clauses on own documents; none without a score. `position`: the answers of `doc_position`."""
     count = f"{scores.questions} questions" if scores.questions != 1 else "one question"
     whole = _largest(scores, WHOLE) or _largest(scores, FOCUSED)
     share, of = "", f"{count} on your documents"

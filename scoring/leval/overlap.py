@@ -76,7 +76,7 @@ def _english_words(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """As `_english_words`, with Chinese cut into words."""
+    """Words as of `_english_words`, with Chinese cut into words."""
     return _english_words(segment(text) if has_chinese(text) else text)
 
 
@@ -116,7 +116,7 @@ def _scorer(names: tuple[str, ...], chinese: bool) -> Any:
 
 
 def of_itself(text: str) -> dict[str, float]:
-    """As `rouge(text, text)`, without the time that takes: 1 for all that a text has enough words for."""
+    """The value of `rouge(text, text)`, without its time: 1 for all that a text has enough words for."""
     english = _package("rouge_score.tokenizers", _NEED).DefaultTokenizer
     words = len((SpacedWords() if has_chinese(text) else english(use_stemmer=False)).tokenize(text))
     return {name: float(words >= (2 if name == "rouge2" else 1)) for name in (*PUBLISHED, SUMMARY)}

@@ -67,7 +67,7 @@ class DataSetRows:
         return sum(size > max(suite.lengths) for size in self._sizes(suite))
 
     def facts(self, suite: Suite) -> dict[str, dict[str, Any]]:
-        """Which copy it is, for the manifest, and how many of its rows are asked."""
+        """The identity of the copy, for the manifest, and the number of its rows that are asked."""
         facts = self.data(suite).facts
         if self.size is not None:
             facts |= {"chosen": len(self.of(suite)), "over_lengths": self._over(suite)}

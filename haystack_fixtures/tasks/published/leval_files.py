@@ -68,7 +68,7 @@ class LevalTask:
 
     @property
     def group(self) -> Group:
-        """Whether its questions are closed (exams) or open."""
+        """The group of its questions: closed (exams) or open."""
         return "open" if self.scorer in ("leval_f1", "leval_rouge") else "closed"
 
     @property

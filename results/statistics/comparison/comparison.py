@@ -52,7 +52,7 @@ class Losses(Struct, frozen=True):
 
 
 class GroupDifference(Struct, frozen=True):
-    """Some trials of two runs, A and B, such as those of one length: B - A and its verdict.
+    """The comparison of a group of trials, such as those of one length: B - A and its verdict.
 
     `n`: pairs that both runs scored; `means`: of these, 0..1, with their `intervals`, and `difference`: B - A; all
     `None` without pairs. `unscored`: trials without a pair. `counted`: B - A with `losses` as misses, which p is about.

@@ -154,7 +154,7 @@ def _row(
 
 
 def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
-    """Why there is no score: not asked, not all asked yet, or cells in which no trial has a score."""
+    """The reason of a missing score: not asked, not all asked yet, or cells without a scored trial."""
     if not part.trials:
         yield part.name
         return
