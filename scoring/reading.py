@@ -77,7 +77,7 @@ def own_words(lines: str, question: str) -> str:
 
 
 def outside_copies(lines: str, size: int = 1) -> str:
-    """The first sentence and the end (`size` x 300 letters) of a long answer (1000 letters)."""
+    """An answer; of a long one (1000 letters) the first sentence and the end (`size` x 300 letters)."""
     if weight(lines) <= LONG + CLOSING * (size - 1):
         return lines
     first = min(first_sentence(lines).end, CLOSING)

@@ -31,7 +31,7 @@ class GrowingConversation:
     """A conversation by its number of rounds; needles are rounds among them."""
 
     rounds: Callable[[int], Sequence[Round]]  # the first n
-    closing: Round | None  # its reply is lengthened to the exact length; without it a prompt is as long as it is
+    closing: Round | None  # its reply is padded to the exact length; without it prompts may be shorter
     fewest: int = 1
     most: int | None = None
 
@@ -118,11 +118,11 @@ def _narrowed(placed: PlacedNeedle, turns: Round, joints: Joints) -> PlacedNeedl
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The turns of a conversation, in any order of roles; the question that follows is none of them."""
+    """The turns of a conversation, in any order of roles; without the question that follows."""
 
     turns: tuple[Turn, ...]
     target: int | None = None  # the turn that the question asks for; its place and depth are recorded
-    by_window: bool = False  # the model's window alone decides whether it is too long; else its cell's length does
+    by_window: bool = False  # it may fill the model's window; else its cell's length
 
 
 def build_given(tokenizer: Tokenizer, conversation: Conversation, outer: OuterMessages, *, budget: int) -> Prompt:
@@ -164,7 +164,7 @@ def spans_of(contents: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Find each text in the rendered one, behind the previous. Raises `InputError` if one is missing."""
     spans, end = [], 0
     for number, content in enumerate(contents):
-        # Most templates trim what they are given.
+        # Most templates trim texts.
         stripped = content.strip()
         start = text.find(stripped, end)
         if start < 0:
@@ -185,11 +185,11 @@ class OuterMessages:
     """The messages of a prompt before and after its turns."""
 
     before: tuple[Message, ...]
-    opening: str  # begins the first turn
+    opening: str  # the start of the first turn
     after: tuple[Message, ...]  # the last has the question
     bos: tuple[int, ...]
-    render: Callable[[Sequence[Message]], str]  # the text up to where the answer begins
-    prefix: str = ""  # how the answer begins
+    render: Callable[[Sequence[Message]], str]  # the text before the answer
+    prefix: str = ""  # the start of the answer
     merged: bool = False  # neighbours of one role are one message
 
     def rendered(self, turns: Sequence[Turn]) -> tuple[tuple[Message, ...], str]:
@@ -230,7 +230,7 @@ class Joints:
 
 
 def joints_of(outer: OuterMessages) -> tuple[OuterMessages, Joints]:
-    """The joints of a chat template, and what to render with it.
+    """The joints of a chat template, and the messages in a form that it accepts.
 
     Raises `InputError` for a template that refuses the messages, or that does not write the same between all turns.
     """

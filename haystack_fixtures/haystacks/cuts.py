@@ -21,8 +21,8 @@ _SPLITTING = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB
 _GRAPHEME = regex.compile(r"\X")
 _TERMINATOR = regex.compile(r"[\p{STerm}…｡．]")
 _CLOSED = regex.compile(r"""[\p{STerm}…｡．]["'\p{Pe}\p{Pf}*_＂＇]*+\Z""")
-# What must not stand before a full stop: commas, dashes, opening brackets, other terminators.
-# Matched backwards from a place.
+# Characters not to leave before a full stop: commas, dashes, opening brackets, other terminators.
+# Matched backwards from an offset.
 _DANGLING = regex.compile(r"(?r)[\s,;:、，；：·…/\\|&+*~#=<>\p{Pd}\p{Ps}\p{Pi}\p{STerm}｡．]++")
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _NO_STOP = regex.compile(r"[\p{Thai}\p{Lao}\p{Khmer}\p{Tibetan}]")
@@ -30,7 +30,7 @@ _STOP_CHARS = 6  # of a terminator and the quotes and brackets behind it
 _FULL_STOPS = dict.fromkeys("!?…؟", ".") | dict.fromkeys("！？", "。") | {"॥": "।", "፧": "።", "፨": "።"}
 
 
-# How many sentences a patched cut may drop, and at how many places.
+# The most sentences that a patched cut drops, and the number of places to drop them at.
 _DROPPED = 12
 _ENDS_TRIED = 6
 
@@ -165,7 +165,7 @@ def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> se
     """Ends of words between two offsets, without commas and the like."""
     ends: set[int] = set()
     plain = text[begin : stop + 1].isascii()
-    # Mostly nothing around can split a grapheme.
+    # Mostly no character in reach can split a grapheme.
     may_split = "\r" in text[begin : stop + 1] if plain else _SPLITTING.search(text, begin, stop + 1) is not None
     for match in word.finditer(text, begin, stop):
         end = match.end()
@@ -207,7 +207,7 @@ def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
 
 
 def _tokens(source: HaystackSource, closer: str) -> int:
-    """About how many tokens a closer has: its full stop one."""
+    """The tokens of a closer by estimate: its full stop has one."""
     closing = source.closing
     return len(closer.removesuffix(closing.text)) + closing.tokens if closing else len(closer)
 

@@ -33,8 +33,8 @@ class Document:
     text: str
     keep: Keep = "start"  # the part that a cut keeps; `ends`: half of the tokens each
     truncation: Truncation = "exact"
-    message_tokens: int = 0  # the most of its whole message, which `cut_middle` cuts before; 0: any number
-    cut: float = 0.0  # the share of tokens that this took, 0..1
+    message_tokens: int = 0  # limit of its whole message, which `cut_middle` applies first; 0: none
+    cut: float = 0.0  # the share of tokens cut by it, 0..1
 
 
 def build_document(outer: OuterText, document: Document, encoded: Encoded) -> Prompt:
@@ -159,7 +159,7 @@ def compat_span(document: Document, encoded: Encoded, *, most: int, encode: Enco
 _SIGNS = "-=*#~+"
 _RULE = regex.compile(rf"^[^\S\n]*([{_SIGNS}])(\1{{2,}})[^\S\n]*$", regex.MULTILINE)
 _WIDTH = 5
-# What the search for the exact length may look at beyond it.
+# Text that the search for the exact length may use beyond it.
 _MARGIN = 512
 
 
@@ -167,7 +167,7 @@ _MARGIN = 512
 class OtherDocuments:
     """The documents around a trial's needles."""
 
-    order: tuple[int, ...]  # numbers in the task's corpus, as they follow one another
+    order: tuple[int, ...]  # numbers in the task's corpus, in their order
     names: tuple[str, ...]  # of all documents of the corpus
     separator: str  # stands after every document
     about: str  # what is asked, in words
@@ -178,12 +178,12 @@ class DocumentSource:
     """A source of whole documents."""
 
     haystack: HaystackSource
-    numbers: tuple[int, ...]  # which of the corpus, in order
+    numbers: tuple[int, ...]  # numbers in the corpus, in order
     complete: bool  # there are no more
 
     @property
     def tokens(self) -> int:
-        """Tokens of all of it."""
+        """The number of tokens."""
         return self.haystack.tokens
 
 
@@ -251,7 +251,7 @@ def build_of_documents(
     longest: int,
     answers: Sequence[str] = (),
 ) -> tuple[Prompt, tuple[ShownDocument, ...]]:
-    """Build the prompt of whole documents that has all tokens of the budget, and tell the documents in it.
+    """Build the prompt of whole documents that fills the budget, and list its documents.
 
     Needles (name, text) are documents and stand whole between two others, nearest to their depths (percent of the
     others' tokens; 0 and 100 are the ends). The last of the others is shortened, so that the prompt has its exact
@@ -273,7 +273,7 @@ def build_of_documents(
 
 
 def _shown(frame: PromptFrame, draft: Draft, source: DocumentSource, names: Sequence[str]) -> tuple[ShownDocument, ...]:
-    """The documents of a draft in their order, each as it stands there."""
+    """The documents of a draft in their order, needles included, with their texts there."""
     haystack, cut, closes = source.haystack, draft.cut, source.haystack.closes
     whole = int(haystack.ends.searchsorted(cut.end, "right"))
     bounds = [0, *haystack.ends[:whole].tolist()]

@@ -23,10 +23,10 @@ from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
-_PROSE = 40  # characters of prose to look at for each token that is missing
+_PROSE = 40  # characters of prose to search for each missing token
 _NEAR = 4
 _MOST_DOTS = 64
-_MORE = 8  # a growing list is made longer by the eighth part: the next size that is tried is mostly in it
+_MORE = 8  # a growing list is made an eighth longer: the next size to try is mostly in it
 _PATIENCE = 3
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[^\s\p{Han}\p{Hiragana}\p{Katakana}]+")
@@ -37,15 +37,15 @@ class Listing:
     """A list by its number of units."""
 
     units: Callable[[int], Sequence[str]]  # its n units, each a text that ends as units do (a newline)
-    # The answer of n units, and what its reference has of its own; `None`: the same for every n.
+    # The answer of n units, and its own fields of the reference; `None`: the same for every n.
     resolve: Callable[[int], tuple[str, Mapping[str, Any]]] | None = None
     growing: bool = True  # the list of n + 1 units is that of n with one more
-    steady: bool = True  # it has more tokens then, so that the one number of units that fits can be found in any way
+    steady: bool = True  # it has more tokens then, so that just one number of units fits
     opening: str = ""  # stands before the list
     closing: str = ""  # stands behind it
     fewest: int = 1  # units
     most: int | None = None  # units
-    fill: bool = True  # prose takes what the list leaves free; without it a prompt is as long as it is
+    fill: bool = True  # prose fills the rest of the length; without it prompts may be shorter
     # Of n units: those that lack what the answer rests on, where such a list can be made.
     without: Callable[[int], Sequence[str]] | None = None
     joined: bool = False  # nothing stands between a needle and the units beside it
@@ -120,7 +120,7 @@ def build_listing(
             remedy = f"no list and prose come near enough: try {fitting.count + reserved}"
             raise InputError("--lengths", budget + reserved, remedy)
     prompt = finish(frame(n, pad)[0], fitting, unique=unique)
-    # How much of the list has been made besides depends on what the process has built before.
+    # The length of the list made so far depends on earlier prompts of the process.
     return replace(prompt, corpus_passes=0.0), n
 
 
@@ -133,8 +133,8 @@ def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, re
     if fits.count > budget:
         needed = "template, question and the shortest list need more"
         raise TooShortError(budget + reserved, needed, fits.count + reserved)
-    high, over = 0, 0  # the shortest list that was seen to be too long, and its tokens; 0: none yet
-    half, halved = 0, 0  # what is to be left of high - low next, and the turn in which the last such was reached
+    high, over = 0, 0  # the shortest list known to be too long, and its tokens; 0: none yet
+    half, halved = 0, 0  # the next goal for high - low, and the turn that reached the last one
     for turn in count():
         if low == listing.most or high == low + 1:
             break
@@ -173,7 +173,7 @@ def _padded(draft: Callable[[str], Draft], prose: str, unpadded: Draft, budget: 
     while low < high and best[1].count < budget:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if better(_beginning(prose, ends[middle])) else (low, middle)
-    # Where words are several tokens long: shorter ones without their full stop or with a second one, then dots.
+    # If words are several tokens long: without the full stop or with a second one, then dots.
     pads = [_beginning(prose, end) for end in reversed(ends[max(0, low - _NEAR) : low])]
     near = [text for pad in pads for text in (pad[:-1], f"{pad} .")]
     base = best[0] or "\n"

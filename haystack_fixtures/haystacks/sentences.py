@@ -32,7 +32,7 @@ _GRAPHEME = regex.compile(r"\X")
 _NOT_BEFORE = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _NOT_AFTER = regex.compile(r"\p{GCB=Prepend}")
 _LAST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}.&]++\Z")
-_LONGEST_WORD = 16  # characters that are looked at before a full stop
+_LONGEST_WORD = 16  # characters to check before a full stop
 _DOTTED = regex.compile(r"\p{L}\.(?:\p{L}{1,2}\.)*\p{L}{1,2}|\p{Lu}")
 _NEXT_LOWER = regex.compile(r"\s++\p{Ll}")
 # Without words that often end a sentence themselves ("no.", "sun.", "art.").

@@ -24,7 +24,7 @@ from needlework.haystack_fixtures.haystacks.splice import Piece, Range, remember
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
 JOINER = "\n\n"
-# What a search for the exact length may look at beyond it.
+# Text that a search for the exact length may use beyond it.
 _MARGIN = 512
 _SENTENCES_BEYOND = 32  # more than a patched cut leaves out
 # Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
@@ -60,7 +60,7 @@ class HaystackSource:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all of it."""
+        """The number of tokens."""
         return len(self.encoded.ids)
 
     @property
@@ -225,7 +225,7 @@ def encode_document(text: str, tokenizer: Tokenizer, folder: Path) -> EncodedDoc
     """
     if len(text) < _WORTH_A_FILE:
         return EncodedDocument(tokenizer.encode(text), sentence_ends(text))
-    # Of the file, four bytes each: the number of tokens, their ids, the steps between their starts, the sentence ends.
+    # The file, four bytes each: the number of tokens, their ids, the steps between their starts, the sentence ends.
     key = cache_key(f"encoded {_VERSION}", tokenizer.fingerprint, text)
     path = os.path.join(folder, "encoded", f"{key}.tokens")  # noqa: PTH118 - there are many, and a Path is slow
     if (content := read_cached(path)) is not None:

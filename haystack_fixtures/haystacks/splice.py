@@ -1,4 +1,4 @@
-"""Pieces of a text, and the tokens of one that is made of pieces, without encoding all of it again."""
+"""Texts made of pieces, and their tokens, without encoding all of it again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
 Encode = Callable[[str], Encoded]
-"""Encodes a text, mostly with a memory of short ones (`remembering`)."""
+"""Encodes a text, mostly with a cache of short ones (`remembering`)."""
 _REMEMBERED = 4096
 
 
@@ -88,7 +88,7 @@ def remembering(tokenizer: Tokenizer) -> Encode:
 # its tokens and the source's run in step; while they do not, it grows, in the end to the whole text.
 _REACH = 32
 _IN_STEP = 8
-# A longer text is encoded once by itself and is a source then, so that a search does not encode it at every step.
+# A longer text is encoded once and then used as a source: a search need not encode it at every step.
 _LONG = 1000
 
 
@@ -135,7 +135,7 @@ def splice(pieces: Sequence[Piece], encode: Encode) -> Spliced:
         joined = _join(cores, parts, length, encode)
         if isinstance(joined, Spliced):
             return joined
-        # The window between two cores did not come into step: everything between them has to see more.
+        # The window between two cores is out of step: the reach of all between them has to grow.
         first, last = joined
         reach[first:last] = [2 * each or _REACH for each in reach[first:last]]
 
@@ -190,7 +190,7 @@ def _join(cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, encod
     """Cores and windows in turn; or the seams first..last of the window that is out of step."""
     segments: list[Segment] = []
     left: _Core | None = None
-    begin = 0  # the first token of the left core's source that is still to be taken
+    begin = 0  # the first token of the left core's source to take next
     for right in (*cores, None):
         start = left.start_of(left.high) if left else 0
         end = right.start_of(right.low) if right else length

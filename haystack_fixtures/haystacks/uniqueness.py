@@ -1,4 +1,4 @@
-"""Whether the text of needles and answers stands in a prompt once."""
+"""Checks that needles and answers occur in a prompt once."""
 
 from __future__ import annotations
 

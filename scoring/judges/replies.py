@@ -18,7 +18,7 @@ class JudgeReplyError(ValueError):
 
 
 def parse_evalscope_reply(reply: str) -> float:
-    """Read EvalScope's contract: one top-level JSON object with a `verdict` of 0..10 (score * 10).
+    """Read EvalScope's contract: one top-level JSON object with a `verdict` of 0..10, the score times 10.
 
     Text around the object is allowed. Converted as by pydantic: `"8"` is 8, `true` is 1. Braces inside double quotes
     are not counted, so that an odd number of quotes before the object hides it.
