@@ -292,7 +292,7 @@ class Misfit:
         return self.of.partition(" ")[0]
 
 
-_MOST_QUESTIONS = 5  # that are named
+_MOST_QUESTIONS = 5  # named in messages
 
 
 def left_out(misfits: Sequence[Misfit]) -> str:

@@ -187,8 +187,8 @@ class PromptShape:
     name: str
     messages: tuple[Message, ...]
     system: str
-    question: str  # where it stands after the context
-    both: str  # where it is announced before it
+    question: str  # its wording after the context
+    both: str  # its announcement before the context
     raw_end: str  # closes a raw (template-free) prompt, so that a base model goes on with the answer
     sha256: str
 
@@ -292,7 +292,7 @@ class Needle:
     text: str
     question: str
     answer: str  # `key` and `answer` must occur nowhere else in the context
-    keyword: str = ""  # what keyword scorers look for; the answer when empty
+    keyword: str = ""  # searched by keyword scorers; the answer when empty
     key: str = ""
     accepted: tuple[str, ...] = ()  # other spellings of the right answer
     distractors: tuple[str, ...] = ()  # whole statements that go into the haystack too

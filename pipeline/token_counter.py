@@ -42,7 +42,7 @@ _CHARS = {"en": 12_000, "zh": 4_000}  # of each sample: about 3,000 tokens
 _CHECKS = 3  # further texts of each language
 _LEAST = 0.001  # share; what is never said to be better
 _TRIES = 4
-_NOTHING = "."  # what a message without a text is counted by
+_NOTHING = "."  # counts a message by itself
 _OPTION = "--tokenizer"
 
 Count = Callable[[str], int | None]
@@ -103,7 +103,7 @@ def _calibrated(transport: HttpTransport, cache_dir: Path) -> dict[str, Any]:
     by, count = "its counter", cast("Count", transport.count_text)
     if _tried(count, _NOTHING) is None:
         by, count = "usage", partial(_count_by_usage, transport)
-    around = (_tried(count, _NOTHING) or 1) - 1  # what a message adds around its text
+    around = (_tried(count, _NOTHING) or 1) - 1  # tokens of a message around its text
 
     def tokens(text: str) -> int:
         return max(1, (_tried(count, text) or 0) - around)

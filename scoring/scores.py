@@ -21,17 +21,17 @@ class Reference:
 
     answers: tuple[str, ...]  # one needle: the spellings of the one right value
     statement: str = ""  # the needle sentence itself
-    keyword: str = ""  # what OpenCompass's keyword rules look for
+    keyword: str = ""  # searched by OpenCompass's keyword rules
     parts: tuple[str, ...] = ()  # several needles: the value of each, all of them wanted
     distractors: tuple[str, ...] = ()  # values that stand in the context and are wrong
     question: str = ""
     language: str = "en"
     absent: bool = False  # the answer is not in the context, and right is to abstain
-    places: Mapping[str, float] = field(default_factory=dict)  # where values stand, in percent of the context
-    kinds: Mapping[str, str] = field(default_factory=dict)  # what a wrong value is: `stale`, or the attribute mistaken
+    places: Mapping[str, float] = field(default_factory=dict)  # depths of values, in percent of the context
+    kinds: Mapping[str, str] = field(default_factory=dict)  # kinds of wrong values: `stale`, or the mistaken attribute
     labels: tuple[str, ...] = ()  # every answer that the question allows, where they are known
     given: tuple[str, ...] = ()  # those that the question names itself
-    name_key: str = ""  # what the check digits of the text's own names are made with
+    name_key: str = ""  # key of the check digits in the text's own names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ class Score:
 
     value: float  # 0..1
     verdict: Verdict
-    answer: str = ""  # what was taken as the answer
+    answer: str = ""  # the text taken as the answer
     why: str = ""
     details: Mapping[str, float | str | int | bool | None] = field(default_factory=dict)
     scorer: str = ""  # `name vN`

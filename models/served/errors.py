@@ -90,7 +90,7 @@ _KEY_WORDS = (
 _BAD_KEY = AttemptFault("client", "the server refuses the key: ", fatal=True)
 _BUSY = AttemptFault("server", "", retry=True, sign="busy")
 _SLOW = AttemptFault("timeout", "", retry=True, sign="slow")
-_DOWN = AttemptFault("server", "", retry=True, sign="down")  # what a gateway says for a server that it cannot reach
+_DOWN = AttemptFault("server", "", retry=True, sign="down")  # of a gateway that cannot reach its server
 _BROKEN = AttemptFault("server", "", retry=True, sign="broken")
 _OF_STATUS = {  # the rest of 500 and above: `_BROKEN`; any other: an error of this request alone
     401: _BAD_KEY,
@@ -104,7 +104,7 @@ _OF_STATUS = {  # the rest of 500 and above: `_BROKEN`; any other: an error of t
     **dict.fromkeys((502, 521, 522, 523, 530), _DOWN),
     **dict.fromkeys((503, 529), _BUSY),  # 529: Anthropic's and others' "overloaded"
 }
-_ENDPOINT = re.compile(r"/(?:chat/)?completions/?(?=$|[?#])")  # what a base URL has behind it in a request
+_ENDPOINT = re.compile(r"/(?:chat/)?completions/?(?=$|[?#])")  # the end of a request's URL behind the base URL
 
 
 def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -> AttemptFault:

@@ -213,7 +213,7 @@ KINDS = ("words", "digits", "scripts")
 LOWEST, HIGHEST = 0.05, 20.0
 """Between these a scale lies."""
 _FURTHER = 1 << 28  # added to the id of a token that is counted once more
-_JOINED = 1 << 29  # where ids of tokens begin that are counted as one
+_JOINED = 1 << 29  # the first id of tokens that are counted as one
 _SPREAD, _WHOLE = 2654435761, 1 << 32  # multiplying by a prime near the golden ratio's share spreads ids evenly
 
 

@@ -61,7 +61,7 @@ class UnknownOptions:
 
     def __str__(self) -> str:
         unknown: list[str] = []
-        if not self._is_parsing:  # what cannot be parsed for another reason asks for this line again
+        if not self._is_parsing:  # another parse error asks for this line again
             self._is_parsing = True
             with suppress(pytest.UsageError):
                 unknown = self._parser.parse_known_and_unknown_args(self._words)[1]

@@ -227,7 +227,7 @@ class Recorder:
             yield
             self.folder.close()
             return
-        self._signals.ignore()  # what they ask for, an end with all files, is under way
+        self._signals.ignore()  # an end with all files is under way
         self.folder.left_out(run_state(self._config).misfits)
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.gates.decide import gate_rows

@@ -65,7 +65,7 @@ class RunState:
         self.window: Filled | None = None  # the length of `--lengths window`
         self.misfits: tuple[Misfit, ...] = ()  # lengths too short for their task, once they were checked
         self.collection_error = ""
-        self.division: Division | None = None  # what a shard is a part of, once collected
+        self.division: Division | None = None  # of a shard, once collected
         self.shared_cells: frozenset[Cell] = frozenset()  # cells of several tests
         self.cells_in_making: Sequence[Cell] | None = None  # tests are made for these in place of the grid's
         self.exchange: Exchange | None = None  # of the running test: its last answer and its last score

@@ -16,8 +16,10 @@ SAMPLES = (6, 10, 20, 40)
 
 @dataclass(frozen=True, slots=True)
 class DetectionRates:
-    """Shares of series: with a false change where all runs are alike; with a change found, and found at its place,
-    where half of the runs score four fifths; and with a change that holds no true one, there.
+    """Shares of simulated series.
+
+    `false`: with a change, though all runs are alike. Where half of the runs score four fifths, `detected`: with a
+    change; `placed`: with it at its place; `misplaced`: with a change that holds no true one.
     """
 
     false: float

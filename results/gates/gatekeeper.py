@@ -223,7 +223,7 @@ POWER = "--power"
 _GOAL = re.compile(
     r"(?P<what>drop|score)\s*=\s*(?P<size>\d*\.?\d+)\s*(?P<percent>%?)(?:\s*,\s*base\s*=\s*(?P<base>\d*\.?\d+))?"
 )
-_MARGINS = (1.0, 0.75, 0.5)  # where between the limit and 100 % the model's score is assumed
+_MARGINS = (1.0, 0.75, 0.5)  # assumed scores of the model, as shares of the way from the limit to 100 %
 
 
 class Goal(Struct, frozen=True):

@@ -66,9 +66,9 @@ def _rate(records: Sequence[Record], value: Callable[[Record], float]) -> Rate:
 
 
 def _balanced(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
-    """The mean of both arms' rates, its interval from theirs (MOVER: G. Y. Zou, "On the estimation of additive
-    interaction by use of the four-by-two table and beyond", Am. J. Epidemiol. 168 (2008) 212-224), with the correlation
-    of the arms over samples that both have."""
+    """The mean of both arms' rates; its interval from theirs and their correlation over common samples.
+    MOVER: G. Y. Zou, "On the estimation of additive interaction by use of the four-by-two table and beyond", Am. J.
+    Epidemiol. 168 (2008) 212-224."""
     a, b = _rate(present, _correctness), _rate(absent, _correctness)
     if a.value is None or b.value is None:
         return Rate(None)

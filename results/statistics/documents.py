@@ -217,8 +217,8 @@ class ArmScore(Struct, frozen=True):
     recall_at_k: Rate  # of trials whose answer document is known, those with a chunk of it among the `k`
     reciprocal_rank: Rate  # mean of 1 / the rank of its first chunk, 0 for none
     answer_recall: Rate  # share of the reference's content words in the context, of those that the documents have
-    score_if_found: Tally  # where a chunk of the answer document was retrieved
-    score_if_missed: Tally  # where none was
+    score_if_found: Tally  # of trials with a retrieved chunk of the answer document
+    score_if_missed: Tally  # of trials without one
     cut_chunks: int  # trials of which the embedder read only beginnings of chunks
     paired: Paired | None
 

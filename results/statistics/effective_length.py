@@ -156,13 +156,13 @@ class EffectiveLength(Struct, frozen=True):
     longest_asked: int | None = None  # the longest with trials, answered or not
     samples: int | None = None  # the fewest at any length; `None` of published scores
     needed: int | None = None  # samples that pass the threshold when all are right
-    base_words: str = ""  # what `base` was measured on
+    base_words: str = ""  # trials that `base` was measured on, in words
     base_range: Range | None = None  # `None` where no answer of the base is undecided
     undecided: int = 0  # answers at these lengths
 
     @property
     def hangs(self) -> bool:
-        """Whether it is undetermined because of undecided answers: as misses they give another length than as hits."""
+        """Whether undecided answers leave it undetermined: as misses they give another length than as hits."""
         return self.status == "undetermined" and self.point != self.point_most
 
     @property

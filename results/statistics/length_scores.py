@@ -114,7 +114,7 @@ class ReferenceScore(Struct, frozen=True):
     """A base score, 0..1."""
 
     score: float | None  # `None` where nothing was scored
-    words: str  # what it is
+    words: str  # its description
     lengths: tuple[int, ...] = ()  # that it is the mean of, which are not judged
     trials: tuple[ScoredTrial, ...] = ()  # it was measured on; none for a number
     range: Range | None = None  # `None` where no trial is undecided

@@ -36,8 +36,8 @@ from needlework.results.statistics.wording import bar_words, share_words, tally_
 from needlework.results.style import length_label, length_labels, one_line, percent, percent1
 
 _LISTED = 4  # scores or models, of which each is named
-_CHANCE = 0.05  # what is said of depth may be chance in at most so many runs
-_TELLING = 0.2  # score: how far apart two depths are before a difference that may be chance is spoken of
+_CHANCE = 0.05  # significance level of statements on depth
+_TELLING = 0.2  # score: the least difference of two depths to mention although it may be chance
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ def without_lengths(panel: PanelStatistics) -> PanelStatistics:
 
 
 def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, Any]]:
-    """Return the statistics as JSON objects; scores and differences are 0..1, lengths tokens, depths percent."""
+    """Return JSON objects; scores and differences are 0..1, lengths tokens, depths percent."""
     return [
         {
             "model": panel.model,

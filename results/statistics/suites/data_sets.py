@@ -37,7 +37,7 @@ class DataSetAnswer(Struct, frozen=True):
     unread: bool = False  # has no letter, no list, or not the string at its start
     another: bool = False  # gave another piece of the same ask
     empty: bool = False
-    chance: float = 0.0  # what guessing would score
+    chance: float = 0.0  # the score of guessing
     noise: float | None = None  # of MRCR, what any piece of the ask gets by the published ratio
 
 
