@@ -19,7 +19,7 @@ benchmark: $(VENV)/.ready
 	$(BIN)/pytest benchmarks -v $(BENCH)
 
 test: $(VENV)/.ready-dev
-	$(BIN)/pytest -n 2 -m "not slow" --durations=20
+	$(BIN)/pytest -n 3 -m "not slow" --durations=20
 
 # Hypothesis' own pytest plugin marks each of its tests `hypothesis`.
 test-slow: $(VENV)/.ready-dev
