@@ -11,14 +11,24 @@ from textwrap import dedent
 # An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
 import hypothesis  # noqa: F401
 import matplotlib.backends.backend_agg
+import matplotlib.backends.backend_svg
 import matplotlib.figure  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
-import tiktoken  # noqa: F401
+import tiktoken_ext.openai_public  # noqa: F401
 import tokenizers  # noqa: F401
+import xdist.dsession
+import xdist.workermanage  # noqa: F401
 
 import needlework.models.tokenizers.tokenizer
-import needlework.results.html.report  # noqa: F401
+import needlework.pytest_plugin.last_lines
+import needlework.pytest_plugin.scheduling
+import needlework.results.gates.gatekeeper
+import needlework.results.html.report
+import needlework.results.run.checks
+import needlework.results.run.finish
+import needlework.results.tables.summary
+import needlework.scoring.recording
 from needlework.core.files import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 
@@ -95,9 +105,16 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+def pictures() -> None:
+    """Runs of a test that asks for this draw their charts: it takes longer than all the rest of a run."""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Project:
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(CACHE))
     monkeypatch.setenv("COLUMNS", "240")  # what is told stays on one line
+    if "pictures" not in request.fixturenames:
+        monkeypatch.setattr(needlework.results.run.finish, "write_charts", lambda *_, **__: [])
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib\n")
     made = Project(pytester)

@@ -13,7 +13,7 @@ def below_progress(result):
     return lines[last + 1 :]
 
 
-def test_a_run_ends_with_a_sentence_its_grid_and_its_report(project):
+def test_a_run_ends_with_a_sentence_its_grid_and_its_report(project, pictures):
     result = project.run(SHORT, model="mock:middle")
 
     lines = below_progress(result)
@@ -46,14 +46,12 @@ def test_errors_that_are_alike_are_shown_once_and_counted(project):
     result.stdout.fnmatch_lines(["*6 error*"])
 
 
-@pytest.mark.parametrize("columns", [40, 60])
-def test_no_line_is_wider_than_the_terminal(project, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    result = project.run(SHORT, "--gate=score >= 0.9", "--lengths=400:1200:9", model="mock:middle", process=True)
+def test_no_line_is_wider_than_the_terminal(project, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    result = project.run(SHORT, "--gate=score >= 0.9", "--lengths=400:1200:9", model="mock:middle")
 
     ours = [line for line in below_progress(result) if not line.startswith("FAIL")]  # pytest's own, of the gate
-    wide = [line for line in ours if len(line) > columns and "report.html" not in line]
-    assert not wide
+    assert not [line for line in ours if len(line) > 40 and "report.html" not in line]
     assert "\x1b" not in result.stdout.str()
 
 
@@ -72,34 +70,25 @@ def test_other_encodings_take_every_line(project, monkeypatch, encoding):
 TWO_CELLS = ("--lengths=400", "--depths=0,50", "--fresh")
 
 
-def test_benchmark_only_runs_the_cells_and_prints_the_tables(project, monkeypatch):
+def test_benchmark_only_runs_the_cells_and_prints_tables_that_compare_two_models(project, monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would take it for its own run's
-    result = project.run("--benchmark-only", *TWO_CELLS, model="mock:sleep=0.01")
+    result = project.run("--benchmark-only", "--benchmark-save=one", *TWO_CELLS, model="mock:sleep=0.01")
 
     assert [record["outcome"] for record in project.records()] == ["found", "found"]
     result.stdout.fnmatch_lines(["Latency by length", "*length*n*latency s*p95*", "*400*2*", "*latency?niah-len400?*"])
+    compare = ("--benchmark-compare", "--benchmark-columns=median", *TWO_CELLS)
+    result = project.run(*compare, model="mock:sleep=0.02", name="another model")
+    result.stdout.fnmatch_lines(["*latency?niah-len400? (NOW)*"])
+    result.stdout.fnmatch_lines(["*latency?niah-len400? (0001_one)*"])
 
 
-def test_benchmark_skip_asks_nothing_and_disable_prints_nothing(project):
+def test_benchmark_skip_asks_nothing_disable_prints_nothing_and_replayed_answers_are_not_measured(project):
     assert project.run("--benchmark-skip", *TWO_CELLS, name="skipped").ret == 0
     assert not (project.runs / "skipped" / "results.json").exists()
     result = project.run("--benchmark-disable", *TWO_CELLS)
     result.stdout.no_fnmatch_line("*Latency*")
     assert len(project.records()) == 2
 
-
-def test_two_models_are_compared_under_one_name(project):
-    project.run("--benchmark-save=one", *TWO_CELLS, model="mock:sleep=0.01")
-    compare = ("--benchmark-compare", "--benchmark-columns=median", *TWO_CELLS)
-    result = project.run(*compare, model="mock:sleep=0.02", name="two")
-
-    result.stdout.fnmatch_lines(["*latency?niah-len400? (NOW)*"])
-    result.stdout.fnmatch_lines(["*latency?niah-len400? (0001_one)*"])
-
-
-def test_replayed_answers_are_told_and_not_measured_again(project):
-    project.run("--lengths=400", "--depths=0,50")
     result = project.run("--benchmark-columns=median", "--lengths=400", "--depths=0,50")
-
     result.stdout.fnmatch_lines(["*2 of 2 answers were measured in an earlier session"])
     result.stdout.no_fnmatch_line("*latency?niah-len400?*")

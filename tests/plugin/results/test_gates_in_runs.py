@@ -10,14 +10,15 @@ from tests.plugin.conftest import without_timing
 from tests.results.html.pages import Page
 
 SHARED = "--needle-set=codes"  # cells of a repeat share their needle: the repeats are the samples
+ONE_CELL = ("--lengths=400", "--depths=50")
 OPEN_AND_FAILED = ("--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.9 [depth=50]", "--repeats=3")  # by mock:middle
 
 
 @pytest.mark.parametrize(
     ("model", "args", "status", "line"),
     [
-        ("mock:perfect", ("--repeats=36",), 0, "  pass  all  1.000  95 % interval 0.90*..1.000  n 216 of 36 samples"),
-        ("mock:middle", ("--repeats=8",), 1, "  FAIL  all  0.667  95 % interval 0.*..0.*  n 48 of 8 samples"),
+        ("mock:perfect", ("--repeats=36", *ONE_CELL), 0, "  pass  all  1.000 * 0.90*..1.000  n 36"),
+        ("mock:middle", ("--repeats=8", "--lengths=400"), 1, "  FAIL  all  0.667 * 0.*..0.*  n 24 of 8 samples"),
         ("mock:perfect", (), 10, "  inconclusive  all  1.000 * n 6 of 1 sample  *, at this score 42 samples *"),
         ("mock:perfect", ("--top-up=5",), 10, "  inconclusive  all  1.000 *n 11 of 2 samples *"),
         ("mock:error=timeout", (), 11, "  FAIL  all  - * n 0  6 error counted against it, nothing scored"),
@@ -44,9 +45,9 @@ def test_cells_with_a_needle_of_their_own_are_samples(project):
 
 
 def test_top_up_runs_in_one_process(project):
-    result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=120", "-n2", process=True)
+    result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=9", "-n2", process=True)
 
-    assert len(project.records()) == 120
+    assert len(project.records()) == 6 + 9
     result.stdout.fnmatch_lines(["needlework: one process, not -n 2: --top-up decides what is asked next"])
 
 
@@ -86,15 +87,15 @@ def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):
 
 
 def test_a_drop_against_a_baseline_decides_the_exit_code(project):
-    project.run(SHARED, "--run-name=before", "--repeats=12")
-    against = (SHARED, "--gate=drop <= 0.3", "--baseline=results/runs/before", "--repeats=12")
+    project.run(SHARED, *ONE_CELL, "--run-name=before", "--repeats=12")
+    against = (SHARED, *ONE_CELL, "--gate=drop <= 0.3", "--baseline=results/runs/before", "--repeats=12")
 
     assert project.run(*against, "--run-name=same").ret == 0
     assert project.run(*against, "--run-name=worse", model="mock:wrong").ret == 1
-    result = project.run(SHARED, "--gate=drop <= 0.3", "--baseline=results/runs/before", "--run-name=few")
+    result = project.run(*against[:-1], "--run-name=few")
     assert result.ret == 10
     result.stdout.fnmatch_lines(
-        ["  inconclusive  all  0.000 *n 6 of 1 sample *at this drop * samples decide*", "*more --repeats first*"]
+        ["  inconclusive  all  0.000 *n 1 *at this drop * samples decide*", "*more --repeats first*"]
     )
 
 
@@ -110,8 +111,8 @@ def refused(project, line, *args, **more):
 
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)])
 def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
-    project.run("--run-name=before")
-    drop = ("--gate=drop <= 0.1", *workers)
+    project.run("--run-name=before", *ONE_CELL)
+    drop = ("--gate=drop <= 0.1", *ONE_CELL, *workers)
 
     refused(project, "--baseline: 'nowhere': has no results.json", "--baseline=nowhere", *drop)
     refused(project, "seed 0 / 5", "--baseline=results/runs/before", "--seed=5", *drop)
@@ -119,8 +120,8 @@ def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
 
 
 def test_each_of_several_models_is_compared_with_one_baseline(project):
-    project.run("--run-name=before", "--repeats=8")
-    against = ("--gate=not worse", "--baseline=results/runs/before", "--repeats=8")
+    project.run("--run-name=before", "--lengths=400", "--repeats=8")
+    against = ("--gate=not worse", "--baseline=results/runs/before", "--lengths=400", "--repeats=8")
     result = project.run(*against, "--model=mock:middle", "--run-name=one")
 
     assert result.ret == 1
@@ -189,13 +190,13 @@ def test_the_power_of_a_plan_is_told_and_nothing_is_run(project):
 
 MODEL = "mock:curve=400:1,600:0.2"  # all right at 400 tokens, one in five at 600
 GATE = "--gate=score >= 0.7"
-SAID = "judged on 16 of the run's 32 trials: the cells that its command selects"
-CELLS = ("--depths=0,50", "--repeats=8")
+SAID = "judged on 12 of the run's 24 trials: the cells that its command selects"
+CELLS = ("--depths=50", "--repeats=12")
 
 
 @pytest.fixture
 def folder(project):
-    """The folder `r` has 16 trials of 400 tokens, all right."""
+    """The folder `r` has 12 trials of 400 tokens, all right."""
     project.run("--lengths=400", *CELLS, model=MODEL)
     return project
 
@@ -211,8 +212,7 @@ def verdicts(project, name="r"):
     "more",
     [
         ("--lengths=600",),
-        ("--lengths=600", "--top-up=5"),
-        ("-k", "len600"),
+        ("-k", "len600", "--top-up=5"),
         pytest.param(("--lengths=600", "-n2"), marks=pytest.mark.slow),
     ],
 )
@@ -223,8 +223,8 @@ def test_cells_of_earlier_commands_are_not_judged(folder, monkeypatch, tmp_path,
     result = folder.run(*more, GATE, *CELLS, model=MODEL)
 
     assert result.ret == 1
-    assert len(folder.records()) == 32
-    assert verdicts(folder) == verdicts(folder, "own") == [("all", "fail", 16, 16)]
+    assert len(folder.records()) == 24
+    assert verdicts(folder) == verdicts(folder, "own") == [("all", "fail", 12, 12)]
     result.stdout.fnmatch_lines(["gate score >= 0.7", "  FAIL  all *", f"  {SAID}"])
     assert SAID in page.read_text()
     assert any(SAID in text for _, text in Page(folder.file("report.html")).contents)
@@ -234,9 +234,9 @@ def test_a_run_that_goes_on_and_asks_nothing_is_judged_on_what_it_replays(folder
     folder.run("--lengths=600", *CELLS, model=MODEL)
 
     assert folder.run("--lengths=400", *CELLS, GATE, model=MODEL).ret == 0
-    assert verdicts(folder) == [("all", "pass", 16, 16)]
+    assert verdicts(folder) == [("all", "pass", 12, 12)]
     assert folder.run("--lengths=400,600", *CELLS, "--gate=score >= 0.5", model=MODEL).ret != 0
-    assert verdicts(folder)[0][2:] == (32, 32)
+    assert verdicts(folder)[0][2:] == (24, 24)
 
 
 def test_a_command_whose_own_cells_all_fail_is_void_though_earlier_ones_did_not(folder):
@@ -251,5 +251,5 @@ def test_a_merged_run_is_judged_on_the_cells_of_its_shards(folder):
         folder.run("--lengths=600", *CELLS, GATE, f"--shard={shard}", model=MODEL)
 
     assert main([str(folder.runs / "r")]) == 1
-    assert len(folder.records()) == 32
-    assert verdicts(folder) == [("all", "fail", 16, 16)]
+    assert len(folder.records()) == 24
+    assert verdicts(folder) == [("all", "fail", 12, 12)]

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,33 +19,50 @@ ROOT = Path(__file__).parents[3]
 CELL = "niah-len400-depth50-code-r0"
 KEY = "sk-canary-key-0815"
 TEXT = "canary sentence of a private document. "
-# Notes what Python itself says of files, sockets, programs, and the variable with the key.
+# Runs commands, one behind the other, and notes what Python itself says of files, sockets, programs, and the variable
+# with the key. A command `page` is what a trial's page of `needlework serve` calls.
 DRIVER = """
-import os, sys
+import contextlib, io, json, os, sys, traceback
+from pathlib import Path
+commands = json.load(sys.stdin)
+now = ""
 sys.path.insert(0, {root!r})
 log = os.open({log!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def note(event):
+    os.write(log, f"{{now}}: {{event}}\\n".encode())
 def hook(event, args):
     named = str(args[0]) if args else ""
     if event in ("open", "os.listdir", "os.scandir") and named.startswith({private!r}):
-        os.write(log, f"{{event}} {{named}}\\n".encode())
+        note(f"{{event}} {{named}}")
     elif event in ("socket.connect", "os.system") or (event == "subprocess.Popen" and "evil" in str(args[1])):
-        os.write(log, f"{{event}} {{args[:2]}}\\n".encode())
+        note(f"{{event}} {{args[:2]}}")
 sys.addaudithook(hook)
 get = os._Environ.__getitem__
 def noting(self, name):
     callers = [sys._getframe(depth).f_code.co_filename for depth in range(1, 4)]  # a copy for a child reads them all
     if name == "CANARY_KEY" and any(each.startswith({root!r}) and ".venv" not in each for each in callers):
-        os.write(log, b"environment\\n")
+        note("environment")
     return get(self, name)
 os._Environ.__getitem__ = noting
 import needlework
-{program}
+from needlework.results.prompt import PromptsOfRuns
+def page(run, cell):
+    print(PromptsOfRuns()(Path(run), cell).text)
+    return 0
+done = []
+for now in commands:
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = page(*now[1:]) if now[0] == "page" else needlework.main(now)
+        except SystemExit as error:
+            code = error.code
+        except BaseException:
+            traceback.print_exc()
+            code = -1
+    done.append([code, *(each.buffer.getvalue().decode() for each in (out, err))])
+sys.__stdout__.write(json.dumps(done))
 """
-COMMAND = "sys.exit(needlework.main(sys.argv[1:]))"
-PAGE = (  # what a trial's page of `needlework serve` calls
-    "from pathlib import Path; from needlework.results.prompt import PromptsOfRuns\n"
-    "print(PromptsOfRuns()(Path(sys.argv[1]), sys.argv[2]).text)"
-)
 MATRIX = """
 task = "niah"
 lengths = "400"
@@ -56,12 +74,21 @@ model = "mock:half"
 EVIL = "from pathlib import Path\nPath({mark!r}).write_text('executed')\n"
 
 
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
 class Trap:
-    """A run folder that tries everything at once, and what is watched."""
+    """Run folders that try everything at once, and what is watched."""
 
     def __init__(self, project, server):
         self.folder = Path(project.pytester.path)
-        self.run = project.runs / "r"
+        self.runs = project.runs
         self.server = server
         self.private = self.folder / "private"
         self.private.mkdir()
@@ -69,45 +96,58 @@ class Trap:
         self.executed = self.folder / "executed"
         self.log = self.folder / "log"
 
-    def change(self, options, suites, **fields):
-        path = self.run / "manifest.json"
-        content = json.loads(path.read_text())
-        content["options"] |= options
-        content["suites"] = [suite | suites for suite in content["suites"]]
-        path.write_text(json.dumps(content | fields))
+    def run(self, name="r"):
+        """The run's folder, or a copy of it with this name."""
+        folder = self.runs / name
+        if not folder.exists():
+            shutil.copytree(self.runs / "r", folder)
+        return folder
 
-    def add_code(self):
+    def add_code(self, run):
         """Python files that pytest would run, and a command that runs them."""
         for name in ("conftest.py", "evil.py", "sitecustomize.py", "test_evil.py", "needlework.py"):
-            (self.run / name).write_text(EVIL.format(mark=str(self.executed)))
-        (self.run / "pytest.ini").write_text("[pytest]\naddopts = -p evil\n")
-        (self.run / "launch").mkdir()
-        (self.run / "launch" / "launch.json").write_text(json.dumps({"shards": 2, "words": ["-p", "evil"]}))
-        command = ["pytest", "-p", "evil", f"--junitxml={self.private}/report.xml", str(self.run / "test_evil.py")]
-        self.change({}, {}, command=command, folder=str(self.run))
+            (run / name).write_text(EVIL.format(mark=str(self.executed)))
+        (run / "pytest.ini").write_text("[pytest]\naddopts = -p evil\n")
+        (run / "launch").mkdir()
+        (run / "launch" / "launch.json").write_text(json.dumps({"shards": 2, "words": ["-p", "evil"]}))
+        command = ["pytest", "-p", "evil", f"--junitxml={self.private}/report.xml", str(run / "test_evil.py")]
+        change(run, command=command, folder=str(run))
 
-    def open(self, *words, program=COMMAND):
-        """Start a command, and require that nothing was reached, read, run or told."""
+    def open(self, *commands):
+        """Give these commands, and require that nothing was reached, read, run or told; how each ended."""
         before = len(self.server.requests) + self.server.gets
-        driver = DRIVER.format(root=str(ROOT), log=str(self.log), private=str(self.private), program=program)
+        driver = DRIVER.format(root=str(ROOT), log=str(self.log), private=str(self.private))
         environment = {name: value for name, value in os.environ.items() if not name.endswith("_BASE_URL")}
-        done = subprocess.run(
-            [sys.executable, "-c", driver, *words], cwd=self.folder, env={**environment, "CANARY_KEY": KEY},
-            capture_output=True, encoding="utf-8", check=False, timeout=120,
+        process = subprocess.run(
+            [sys.executable, "-c", driver], cwd=self.folder, env={**environment, "CANARY_KEY": KEY},
+            input=json.dumps(commands), capture_output=True, encoding="utf-8", check=False, timeout=300,
         )  # fmt: skip
-        assert (self.log.read_text() if self.log.exists() else "") == "", done.stderr
+        assert process.returncode == 0, process.stderr
+        done = [Done(*each) for each in json.loads(process.stdout)]
+        assert self.log.read_text() == ""
         assert len(self.server.requests) + self.server.gets == before
         assert not self.executed.exists()
         assert sorted(path.name for path in self.private.iterdir()) == ["diary.txt"]
-        assert not any(secret in done.stdout + done.stderr for secret in (KEY, TEXT.strip()))
-        assert not any(_holds(path, KEY) for path in self.run.rglob("*") if path.is_file())
-        if program == COMMAND:
-            assert "Traceback" not in done.stderr
+        assert not any(secret in process.stdout + process.stderr for secret in (KEY, TEXT.strip()))
+        assert not any(_holds(path, KEY) for path in self.runs.rglob("*") if path.is_file())
         return done
+
+
+def change(run, options=None, suites=None, **fields):
+    """Change its manifest: options, suites and other fields."""
+    path = run / "manifest.json"
+    content = json.loads(path.read_text())
+    content["options"] |= options or {}
+    content["suites"] = [suite | (suites or {}) for suite in content["suites"]]
+    path.write_text(json.dumps(content | fields))
 
 
 def _holds(path, secret):
     return path.stat().st_size < 2**24 and secret.encode() in path.read_bytes()
+
+
+def is_refused_in_a_line(done):
+    return done.code in (1, 2, 3) and len(done.err.splitlines()) == 1
 
 
 @pytest.fixture
@@ -123,31 +163,28 @@ LIES = {
     "key": {"api_key_env": "CANARY_KEY"},
     "header": {"model_arg": ["header.X-Team=ENV:CANARY_KEY"]},
 }
-
-
-def lie(trap, trick):
-    if trick == "folder":
-        trap.change({}, {"corpus": str(trap.private)})
-    else:
-        trap.change({"tokenizer": "server", "base_url": trap.server.url} | LIES[trick], {})
-
-
 TRICKS = (*LIES, "folder")
 
 
-@pytest.mark.parametrize("trick", TRICKS)
-@pytest.mark.parametrize("program", [COMMAND, PAGE], ids=["prompt", "page"])
-def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap, trick, program):
-    lie(trap, trick)
-    words = (str(trap.run), CELL)
-    done = trap.open(*(("prompt", *words) if program == COMMAND else words), program=program)
-    assert done.returncode != 0
-    last = done.stderr.splitlines()[-1]
-    assert ("--tokenizer SPEC" if trick != "folder" else f"give --read {trap.private}") in last
+def lie(trap, run, trick):
+    if trick == "folder":
+        change(run, suites={"corpus": str(trap.private)})
+    else:
+        change(run, {"tokenizer": "server", "base_url": trap.server.url} | LIES[trick])
 
 
-@pytest.mark.parametrize("program", [COMMAND, PAGE], ids=["prompt", "page"])
-def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch, program):
+def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap):
+    for trick in TRICKS:
+        lie(trap, trap.run(trick), trick)
+    for program in ("prompt", "page"):
+        done = trap.open(*([program, str(trap.run(trick)), CELL] for trick in TRICKS))
+        assert all(each.code != 0 for each in done)
+        *served, folder = [each.err.splitlines()[-1] for each in done]
+        assert all("--tokenizer SPEC" in line for line in served)
+        assert f"give --read {trap.private}" in folder
+
+
+def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch):
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(project.pytester.mkdir("cache")))
     monkeypatch.setenv("EMBEDDER_KEY", "x")
     rows = [row("The ferry ran on Thursdays. " * 99, ["When?\nA. x\nB. y"], ["A"])]
@@ -160,58 +197,57 @@ def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch, program):
             "--embedder-api-key-env=EMBEDDER_KEY",
         )  # fmt: skip
         trap = Trap(project, server)
-        data = shutil.copy("tpo.jsonl", trap.run)
+        data = shutil.copy("tpo.jsonl", trap.run())
         shutil.rmtree("cache")  # the one who looks has embedded nothing yet
-        trap.change({"embedder_api_key_env": "CANARY_KEY"}, {"leval_data": str(data)}, folder=str(trap.run))
+        options = {"embedder_api_key_env": "CANARY_KEY"}
+        change(trap.run(), options, {"leval_data": str(data)}, folder=str(trap.run()))
         (record,) = project.records()
-        words = (str(trap.run), record["id"])
-        done = trap.open(*(("prompt", *words) if program == COMMAND else words), program=program)
-    assert done.returncode == 0, done.stderr
-    assert "The ferry ran on Thursdays." in done.stdout
+        for done in trap.open(*([program, str(trap.run()), record["id"]] for program in ("prompt", "page"))):
+            assert done.code == 0, done.err
+            assert "The ferry ran on Thursdays." in done.out
 
 
-OTHERS = {
-    "compare": lambda trap: ("compare", str(trap.run), str(trap.run)),
-    "export": lambda trap: ("export", str(trap.run), "--to", "inspect"),
-    "history": lambda trap: ("history", str(trap.run.parent)),
-    "judge": lambda trap: ("judge", str(trap.run / "results.json"), "--judge=mock:judge", "--rival-model=x"),
-    "judge-audit": lambda trap: ("judge-audit", str(trap.run)),
-    "launch": lambda trap: (
+def others(run):
+    """The other commands that read a run, on this one."""
+    results = str(run / "results.json")
+    launch = (
         "launch", "local", "--shards=2", "--dry-run", "--", "--pyargs", "needlework.benchmarks", "--model=mock:half",
-        "--task=niah", "--lengths=400", "--depths=50", f"--results-dir={trap.run.parent}", "--run-name=r",
-    ),
-    "leaderboard": lambda trap: ("leaderboard", str(trap.run)),
-    "leval-export": lambda trap: ("leval-export", str(trap.run)),
-    "matrix": lambda trap: ("matrix", "matrix.toml", "--plan"),
-    "merge": lambda trap: ("merge", str(trap.run)),
-    "plot": lambda trap: ("plot", str(trap.run)),
-    "questions": lambda trap: ("questions", "check", str(trap.run), str(trap.run / "results.json")),
-    "rescore": lambda trap: ("rescore", str(trap.run), "--scorer", "keyword"),
-    "score": lambda trap: ("score", "leval", str(trap.run / "results.json")),
-    "status": lambda trap: ("status", str(trap.run)),
-}  # fmt: skip
+        "--task=niah", "--lengths=400", "--depths=50", f"--results-dir={run.parent}", f"--run-name={run.name}",
+    )  # fmt: skip
+    return {
+        "compare": ("compare", str(run), str(run)),
+        "export": ("export", str(run), "--to", "inspect"),
+        "history": ("history", str(run.parent)),
+        "judge": ("judge", results, "--judge=mock:judge", "--rival-model=x"),
+        "judge-audit": ("judge-audit", str(run)),
+        "launch": launch,
+        "leaderboard": ("leaderboard", str(run)),
+        "leval-export": ("leval-export", str(run)),
+        "matrix": ("matrix", "matrix.toml", "--plan"),
+        "merge": ("merge", str(run)),
+        "plot": ("plot", str(run)),
+        "questions": ("questions", "check", str(run), results),
+        "rescore": ("rescore", str(run), "--scorer", "keyword"),
+        "score": ("score", "leval", results),
+        "status": ("status", str(run)),
+    }
 
 
-@pytest.fixture
-def worst(trap):
-    """All ways in one manifest, with a private folder wherever a path is named."""
-    trap.add_code()
+def test_no_other_command_obeys_all_ways_at_once(trap):
+    """A private folder is named wherever a path is."""
+    run = trap.run()
+    trap.add_code(run)
     for trick in TRICKS:
-        lie(trap, trick)
+        lie(trap, run, trick)
     judge = {"judge": ["openai:judge"], "judge_base_url": [trap.server.url], "judge_prompt": str(trap.private)}
     served = {"serve": "touch executed --port {port}", "gate": ["not worse"], "baseline": str(trap.private)}
     embedder = {"embedder": "openai:words", "questions": f"{trap.private}/diary.txt", "documents": str(trap.private)}
-    trap.change(judge | served | {"embedder_base_url": trap.server.url}, embedder)
-    return trap
-
-
-@pytest.mark.parametrize("command", OTHERS)
-def test_no_other_command_obeys_it(worst, command):
+    change(run, judge | served | {"embedder_base_url": trap.server.url}, embedder)
     Path("matrix.toml").write_text(MATRIX)
-    done = worst.open(*OTHERS[command](worst))
-    assert done.returncode in (0, 1, 2, 3), done.stderr
-    if command == "merge":
-        assert f"give --read {worst.private}" in done.stderr
+    commands = others(run)
+    done = dict(zip(commands, trap.open(*commands.values()), strict=True))
+    assert {name: each.err for name, each in done.items() if each.code not in (0, 1, 2, 3)} == {}
+    assert f"give --read {trap.private}" in done["merge"].err
 
 
 SPOIL = {
@@ -222,30 +258,26 @@ SPOIL = {
 }
 
 
-@pytest.mark.parametrize("how", SPOIL)
-def test_files_without_an_end_and_links_are_one_line(trap, how):
-    for name in ("results.json", "manifest.json", "journal.jsonl", "summary.json", "results.csv"):
-        (trap.run / name).unlink(missing_ok=True)
-        SPOIL[how](trap.run / name, trap.private)
-    commands = [OTHERS[name](trap) for name in ("compare", "merge", "plot", "rescore", "status", "leaderboard")]
-    for words in (*commands, ("prompt", str(trap.run), CELL)):
-        done = trap.open(*words)
-        assert done.returncode in (0, 1, 2, 3), (words, done.stderr)
-        assert len(done.stderr.splitlines()) <= 1, (words, done.stderr)
-
-
-def change(path, **fields):
-    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
-
-
-@pytest.mark.parametrize("record", [None, "text", {"id": CELL}, {"id": CELL, "prompt": None}])
-def test_a_record_that_is_none_is_one_line(trap, record):
-    change(trap.run / "results.json", records=[record])
-    done = trap.open("prompt", str(trap.run), CELL)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+def test_files_without_an_end_links_and_records_that_are_none_are_one_line(trap):
+    commands = []
+    for how, spoil in SPOIL.items():
+        run = trap.run(how)
+        for name in ("results.json", "manifest.json", "journal.jsonl", "summary.json", "results.csv"):
+            (run / name).unlink(missing_ok=True)
+            spoil(run / name, trap.private)
+        commands += [others(run)[name] for name in ("compare", "merge", "plot", "rescore", "status", "leaderboard")]
+        commands.append(("prompt", str(run), CELL))
+    for number, record in enumerate([None, "text", {"id": CELL}, {"id": CELL, "prompt": None}]):
+        path = trap.run(f"record{number}") / "results.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"records": [record]}))
+        commands.append(("prompt", str(path.parent), CELL))
+    for words, done in zip(commands, trap.open(*commands), strict=True):
+        assert words[0] == "status" or is_refused_in_a_line(done), (words, done)
+        assert len(done.err.splitlines()) <= 1, (words, done)
 
 
 def test_plotting_options_that_are_no_table(trap):
-    change(trap.run / "manifest.json", options=[1])
-    assert trap.open("plot", str(trap.run)).returncode == 0
+    path = trap.run() / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"options": [1]}))
+    (done,) = trap.open(("plot", str(trap.run())))
+    assert done.code == 0

@@ -1,12 +1,9 @@
 """Tests of a user's own: their failures are shown as pytest shows any, and none hides another."""
 
-import pytest
 
-
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project, workers):
+def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project):
     project.test_does("assert assert_scored(generate(cell)) >= 0.5")
-    result = project.run(workers, model="mock:middle")
+    result = project.run(model="mock:middle")
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(
@@ -46,20 +43,19 @@ def test_b(cell, generate, assert_scored):
 TWO_CELLS = ("--lengths=400", "--depths=0,50")
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_two_tests_over_the_same_cells_are_two_panels_and_a_gate_judges_each_by_itself(project, workers):
+def test_two_tests_over_the_same_cells_are_two_panels_and_a_gate_judges_each_by_itself(project):
     project.pytester.makepyfile(test_needles=TWO)
-    result = project.run(workers, *TWO_CELLS, "--repeats=20", "--gate=score >= 0.5 [task=niah]")
+    result = project.run("-n2", "--lengths=400", "--depths=50", "--repeats=8", "--gate=score >= 0.5 [task=niah]")
 
-    result.stdout.fnmatch_lines(["*pass *all of test_a *1.000*", "*FAIL *all of test_b *0.000*", "*80 scored*"])
+    result.stdout.fnmatch_lines(["*pass *all of test_a *1.000*", "*FAIL *all of test_b *0.000*", "*16 scored*"])
     assert result.ret == 1
-    assert scores(project) == {("niah@test_a", "match"): [1.0] * 40, ("niah@test_b", "exact_match"): [0.0] * 40}
+    assert scores(project) == {("niah@test_a", "match"): [1.0] * 8, ("niah@test_b", "exact_match"): [0.0] * 8}
     panels = project.json("results.json")["summary"]
     assert [(panel["task"], panel["overall"]["n"], panel["overall"]["mean"]) for panel in panels] == [
-        ("niah@test_a", 40, 1.0),
-        ("niah@test_b", 40, 0.0),
+        ("niah@test_a", 8, 1.0),
+        ("niah@test_b", 8, 0.0),
     ]
-    assert project.file("results.csv").count("niah@test_b-len400") == 40
+    assert project.file("results.csv").count("niah@test_b-len400") == 8
 
 
 def test_the_second_test_scores_the_first_ones_answer_and_neither_drops_the_other(project):
@@ -114,40 +110,32 @@ def test_a_cell_of_ones_own_is_scored(generate, assert_scored):
     assert assert_scored(generate(Cell("niah", 500, 30.0, "code"))) == 1
 """
 
-ANOTHER = """
-import pytest
+NEEDS_A_CELL = """
 from needlework.haystack_fixtures import Cell
 
-@pytest.fixture
-def cell_of_another():
-    return Cell("niah", 500, 30.0, "city")
+def test_a(haystack): pass
+def test_b(cell): pass
+def test_c(generate): generate(Cell("niah", 500, 30.0, "city"))
 """
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_plain_tests_have_the_runs_model_and_ask_any_cell(project, workers):
+def test_plain_tests_have_the_runs_model_and_ask_any_cell(project):
     project.pytester.makepyfile(test_needles=PLAIN)
-    result = project.run(workers, *TWO_CELLS)
+    result = project.run(*TWO_CELLS)
 
     result.stdout.fnmatch_lines(["*3 passed,*1 scored*"])
     assert [record["id"] for record in project.records()] == ["niah-len500-depth30-code-r0"]
 
 
-@pytest.mark.parametrize(
-    ("test", "line"),
-    [
-        ("def test_it(haystack): pass", 'haystack: needs a cell: mark the test with @pytest.mark.cells("niah")*'),
-        ("def test_it(cell): pass", 'cell: needs a cell: mark the test with @pytest.mark.cells("niah")*'),
-        (
-            "def test_it(generate, cell_of_another): generate(cell_of_another)",
-            "generate: niah-len500-depth30-city-r0 is of no task and needle of this run: it has niah code",
-        ),
-    ],
-)
-def test_what_needs_a_cell_says_so_in_a_line(project, test, line):
-    project.has_hooks(ANOTHER)
-    project.pytester.makepyfile(test_needles=test)
+def test_what_needs_a_cell_says_so_in_a_line(project):
+    project.pytester.makepyfile(test_needles=NEEDS_A_CELL)
     result = project.run()
 
-    result.stdout.fnmatch_lines([line])
+    result.stdout.fnmatch_lines_random(
+        [
+            'haystack: needs a cell: mark the test with @pytest.mark.cells("niah")*',
+            'cell: needs a cell: mark the test with @pytest.mark.cells("niah")*',
+            "generate: niah-len500-depth30-city-r0 is of no task and needle of this run: it has niah code",
+        ]
+    )
     result.stdout.no_fnmatch_line("*Traceback*")

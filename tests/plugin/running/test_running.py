@@ -6,12 +6,10 @@ import sys
 
 import pytest
 
-from tests.plugin.conftest import GRID
-
 CELLS = 6
 
 
-def test_a_perfect_model_finds_everything_and_the_files_prove_length_depth_and_needle(project):
+def test_a_perfect_model_finds_everything_and_the_files_prove_length_depth_and_needle(project, pictures):
     result = project.run("-v", "--answer-budget=40", "--verify-prompts")
 
     assert result.ret == 0
@@ -126,7 +124,8 @@ print("the second session is", "there" if sessions[1]() else "gone")
 
 def test_a_process_of_several_runs_lets_go_of_earlier_ones(project):
     script = project.pytester.makepyfile(script=SEVERAL_RUNS)
-    options = ("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *GRID, "--model=mock:perfect")
+    one_cell = ("--lengths=400", "--depths=50", "--corpus=pydoc", "--model=mock:perfect")
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *one_cell)
     result = project.pytester.run(sys.executable, script, "test_needles.py", *options)
     result.stdout.fnmatch_lines(["the second session is gone"])
 
@@ -162,6 +161,6 @@ def pytest_terminal_summary(terminalreporter):
 )
 def test_a_run_of_long_prompts_does_not_keep_them(project, conftest, options, most):
     project.has_hooks(COUNTING + conftest)
-    done = project.run("--depths=0:100:12", "--repeats=2", "--concurrency=2", process=True, **options)
+    done = project.run("--depths=0:100:12", "--concurrency=2", process=True, **options)
 
-    done.stdout.fnmatch_lines([f"alive {most} of 48"])
+    done.stdout.fnmatch_lines([f"alive {most} of 24"])

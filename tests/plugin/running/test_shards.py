@@ -59,7 +59,7 @@ def manifest_of(folder):
     path.write_text(json.dumps(content))
 
 
-def test_shards_are_the_run_that_one_process_makes(project, shards):
+def test_shards_are_the_run_that_one_process_makes(project, shards, pictures):
     project.run("--run-name=one", "--repeats=3", model="mock:rate=0.7")
     shards(1)
     shards(2, "-n2")

@@ -8,8 +8,8 @@ from tests.plugin.conftest import without_timing
 
 
 def test_two_workers_give_the_same_results_as_none_and_keep_haystacks_whole(project):
-    project.run("--run-name=one", "--repeats=3")
-    project.run("--run-name=two", "--repeats=3", "-n2")
+    project.run("--run-name=one", "--repeats=2")
+    project.run("--run-name=two", "--repeats=2", "-n2")
     assert without_timing(project.records("one")) == without_timing(project.records("two"))
 
     workers = {}
@@ -17,6 +17,9 @@ def test_two_workers_give_the_same_results_as_none_and_keep_haystacks_whole(proj
         workers.setdefault((record["length"], record["repeat"]), set()).add(record["timing"]["worker"])
     assert {worker for names in workers.values() for worker in names} == {"gw0", "gw1"}
     assert all(len(names) == 1 for names in workers.values())
+
+    project.run("--run-name=two", "--repeats=3")
+    assert len(project.journal("two")) == len(project.records("two")) == 18, "another number of workers goes on"
 
 
 def test_a_killed_worker_costs_its_cell_alone(project):
@@ -29,13 +32,6 @@ def test_a_killed_worker_costs_its_cell_alone(project):
     assert len(outcomes["error"]) == 2
     assert len(outcomes["found"]) == 8
     assert result.ret == 11
-
-
-def test_a_resumed_run_may_have_another_number_of_workers(project):
-    project.run("-n2", "-k", "len400")
-    project.run()
-
-    assert len(project.journal()) == len(project.records()) == 6
 
 
 # -- devices ------------------------------------------------------------------------------------------------------
