@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.errors import InputError
 from needlework.core.prompts import Message, load_shape
 from needlework.haystack_fixtures.configuration.presets import load_preset
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
@@ -22,7 +21,7 @@ from needlework.haystack_fixtures.needles.needle_sets import load_needle_set
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, complaint, damaged, swapped
+from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, complaint, damaged, swapped
 from tests.toy_tokenizers import LLAMA_TEMPLATE, write_llama_like
 
 NEEDLES = """
@@ -120,21 +119,18 @@ def each_damaged(data, count, label):
 @pytest.mark.parametrize("ending", ["toml", "jsonl"])
 def test_damaged_needles(ending, tmp_path, tokenizer):
     rows = "\n".join(map(json.dumps, NEEDLE_ROWS))
-    path = tmp_path / f"needles.{ending}"
+    path, chance = tmp_path / f"needles.{ending}", random.Random(SEED)
+    files = each_damaged((NEEDLES if ending == "toml" else rows).encode(), 60, ending)
     usable = 0
-    for data in each_damaged((NEEDLES if ending == "toml" else rows).encode(), 150, ending):
+    for data in files:
         path.write_bytes(data)
         usable += not complaint(lambda: load_needle_set(str(path), "en"))
         complaint(run_of(tokenizer, tmp_path, needle_set=str(path)))
-    assert usable > 10
-
-
-def test_needles_of_other_types(tmp_path, tokenizer):
-    chance, path = random.Random(SEED), tmp_path / "needles.jsonl"
-    for _ in range(150 * ROUNDS):
-        rows = swapped(NEEDLE_ROWS, chance)
-        lines = [json.dumps(row) for row in rows] if isinstance(rows, list) else [json.dumps(rows)]
-        path.write_text("\n".join(lines))
+    assert usable > 4
+    for _ in files if ending == "jsonl" else ():
+        rows_of_other_types = swapped(NEEDLE_ROWS, chance)
+        lines = rows_of_other_types if isinstance(rows_of_other_types, list) else [rows_of_other_types]
+        path.write_text("\n".join(map(json.dumps, lines)))
         complaint(run_of(tokenizer, tmp_path, needle_set=str(path)))
 
 
@@ -145,23 +141,16 @@ def test_any_text_as_a_needle(tmp_path, tokenizer, needle, question, answer, tem
     complaint(run_of(tokenizer, tmp_path, needle_set=str(path), template=template))
 
 
-def test_damaged_shapes(tmp_path, tokenizer):
-    path = tmp_path / "shape.toml"
-    for data in each_damaged(SHAPE.encode(), 100, "shape"):
+def test_damaged_shapes_presets_and_configurations(tmp_path, tokenizer):
+    path = tmp_path / "options.toml"
+    for data in each_damaged(SHAPE.encode(), 40, "shape"):
         path.write_bytes(data)
         complaint(lambda: load_shape(str(path), "en"))
         complaint(run_of(tokenizer, tmp_path, prompt=str(path), template="raw"))
-
-
-def test_damaged_presets_and_configurations(tmp_path):
-    path = tmp_path / "options.toml"
-    for data in each_damaged(PRESET.encode(), 100, "preset"):
-        path.write_bytes(data)
-        complaint(lambda: load_preset(f"{path}:mine"))
-        complaint(lambda: grid(resolve_settings({"preset": str(path)}, {}, tmp_path)))
-    for data in each_damaged(CONFIG.encode(), 150, "config"):
-        path.write_bytes(data)
-        complaint(lambda: grid(resolve_settings({"config": str(path)}, {}, tmp_path)))
+    for text, option in ((PRESET, "preset"), (CONFIG, "config")):
+        for data in each_damaged(text.encode(), 40, option):
+            path.write_bytes(data)
+            complaint(lambda option=option: grid(resolve_settings({option: str(path)}, {}, tmp_path)))
 
 
 CORPORA: dict[str, bytes] = {
@@ -196,32 +185,10 @@ def test_odd_corpora(name, tmp_path, tokenizer):
     complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="300,900", language="zh"))
 
 
-JSONL: dict[str, str] = {
-    "surrogates": '{"text": "half \\ud800 pair"}',
-    "NUL": '{"text": "a\\u0000b"}',
-    "no field": '{"body": "x"}',
-    "not text": '{"text": 5}',
-    "null": '{"text": null}',
-    "list": '["text"]',
-    "deep": '{"text": ' + "[" * 100_000 + "]" * 100_000 + "}",
-    "large number": '{"text": "x", "n": ' + "9" * 10_000 + "}",
-    "NaN": '{"text": NaN}',
-    "half": '{"text": "x',
-    "twice": '{"text": "a", "text": "b"}',
-}
-
-
-@pytest.mark.parametrize("name", JSONL)
-def test_odd_rows(name, tmp_path, tokenizer):
-    path = tmp_path / "odd.jsonl"
-    path.write_text(json.dumps({"text": PROSE}) + "\n" + JSONL[name] + "\n")
-    complaint(run_of(tokenizer, tmp_path, corpus=str(path)))
-
-
 def test_damaged_rows(tmp_path, tokenizer):
     path = tmp_path / "rows.jsonl"
     data = "".join(json.dumps({"text": PROSE[:3000], "id": n}) + "\n" for n in range(4)).encode()
-    for spoilt in each_damaged(data, 80, "rows"):
+    for spoilt in each_damaged(data, 40, "rows"):
         path.write_bytes(spoilt)
         complaint(run_of(tokenizer, tmp_path, corpus=str(path)))
 
@@ -233,29 +200,27 @@ def test_any_text_as_a_corpus(tmp_path, tokenizer, text, times):
     complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="200"))
 
 
-def test_names_of_corpora_and_tokenizers(tmp_path):
-    def corpus(spec):
-        return lambda: load_corpus(spec, language="en", seed=0, min_chars=1000, cache_dir=tmp_path)
+def corpus_of(spec, cache_dir):
+    return partial(load_corpus, str(spec), language="en", seed=0, min_chars=1000, cache_dir=cache_dir)
 
+
+def test_names_of_corpora_and_tokenizers(tmp_path):
     for word in ODD_WORDS:
         # Whatever text this machine holds; the home of nobody may be all of it.
         if word not in ("/", ".", "..", "~", "~nobody") and not word.startswith("hf:"):
-            complaint(corpus(word))
-        complaint(corpus(f"cdme:{word}"))
+            complaint(corpus_of(word, tmp_path))
+        complaint(corpus_of(f"cdme:{word}", tmp_path))
         complaint(partial(load_tokenizer, word))
         complaint(partial(load_tokenizer, f"tiktoken:{word}"))
 
 
 def test_things_that_are_no_files(tmp_path):
-    os.mkfifo(tmp_path / "pipe.txt")
-    os.mkfifo(tmp_path / "pipe.toml")
-    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
-    (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
-    (tmp_path / "folder.toml").mkdir()
-    (tmp_path / "folder.jsonl").mkdir()
-    (tmp_path / "zero.toml").symlink_to("/dev/zero")
-    (tmp_path / "zero.txt").symlink_to("/dev/zero")
-    (tmp_path / "around").mkdir()
+    for ending in (".toml", ".txt"):
+        os.mkfifo(tmp_path / f"pipe{ending}")
+        (tmp_path / f"loop{ending}").symlink_to(tmp_path / f"loop{ending}")
+        (tmp_path / f"zero{ending}").symlink_to("/dev/zero")
+    for name in ("folder.toml", "folder.jsonl", "around"):
+        (tmp_path / name).mkdir()
     (tmp_path / "around" / "again").symlink_to(tmp_path / "around")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "s.toml"))
@@ -269,16 +234,7 @@ def test_things_that_are_no_files(tmp_path):
             ):
                 assert complaint(read), path
         for name in ("pipe.txt", "loop.txt", "zero.txt", "folder.jsonl", "around", "."):
-            assert complaint(
-                partial(load_corpus, str(tmp_path / name), language="en", seed=0, min_chars=9, cache_dir=tmp_path)
-            ), name
-
-
-def test_a_complaint_names_what_value_and_remedy():
-    with bounded():
-        long = str(InputError("--x\n", "v" * 10**7, "r\x1b[31m\u202e"))
-    assert long.isprintable()
-    assert len(long) < 200
+            assert complaint(corpus_of(tmp_path / name, tmp_path)), name
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"])
@@ -294,18 +250,12 @@ def test_damaged_tokenizer_folders(name, tmp_path):
             tokenizer.render_chat(messages)
 
     chance = random.Random(SEED)
-    for data in each_damaged(whole, 100, name):
+    for data in each_damaged(whole, 40, name):
         (folder / name).write_bytes(data)
         complaint(use)
         if name.endswith("config.json"):
             (folder / name).write_text(json.dumps(swapped(json.loads(whole), chance)))
             complaint(use)
-    for odd in (
-        "{{ 1 / 0 }}",
-        "{{ messages[9].content }}",
-        "{{ messages + 1 }}",
-        "{{ ().__class__ }}",
-        "{{ {}[[]] }}",
-    ):
-        (folder / "chat_template.jinja").write_text(odd)
+    for odd in ("1 / 0", "messages[9].content", "messages + 1", "().__class__", "{}[[]]"):
+        (folder / "chat_template.jinja").write_text(f"{{{{ {odd} }}}}")
         complaint(use)

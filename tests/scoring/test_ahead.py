@@ -12,7 +12,7 @@ import pytest
 
 from needlework.scoring.background import BackgroundScoring
 from needlework.scoring.recording import ScoringResult, score_all
-from needlework.scoring.scores import Reference
+from tests.scoring.judges import planted
 from tests.scoring.judges.planted import Judging
 
 WITHIN_S = 20.0
@@ -24,17 +24,10 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Exchange:
-    key: str
-    judging: Judging
-    answer: str = "The code is 48213."
+class Exchange(planted.Exchange):
+    key: str = ""
     cell: Cell = Cell()
-    reference: object = Reference(("48213",), question="What is the code?")
-    error_kind: str | None = None
-    finish_reason: str | None = "stop"
     scorer: str | None = "judge_evalscope"
-    asked_again: tuple = ()
-    scored_before: None = None
 
 
 class Judge:
@@ -59,7 +52,7 @@ class Judge:
 
 def waiting(judge, count, at_once=3, **changes):
     judging = Judging({"judge": judge}, at_once=at_once)
-    return [Exchange(f"k{n}", judging, f"The code is {n}.", **changes) for n in range(count)]  # type: ignore[arg-type]
+    return [Exchange(f"The code is {n}.", judging=judging, key=f"k{n}", **changes) for n in range(count)]
 
 
 def test_judges_are_asked_as_many_at_once_as_they_bear():

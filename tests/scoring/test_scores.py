@@ -14,7 +14,7 @@ from needlework.scoring.published.data_sets import card_ratio
 from needlework.scoring.recording import as_reference, score_exchange
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, outcome_of
-from tests.scoring.test_recording_scores import Exchange
+from tests.scoring.judges.planted import Exchange
 
 TABLES = tomllib.loads((Path(__file__).parent / "data" / "scores.toml").read_text("utf-8"))
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=120)
@@ -55,24 +55,6 @@ def test_unknown_scorers_name_the_closest_first():
 
     with pytest.raises(ValueError, match="unknown scorer 'matsch': use one of match,"):
         scorer_named("matsch")
-
-
-@pytest.mark.parametrize(
-    ("scorer", "reference"),
-    [
-        ("copy", Reference(("river river rivers river",), parts=("river", "rivers"), keyword="rivers")),
-        ("number", Reference(("46",), distractors=("80", "23"), question='What is the number for "bimima puviru"?')),
-        ("number", Reference(("7",), question="文档中有几句话说有人看见红鸢？", language="zh")),
-        ("word_list", Reference((), parts=("noon", "hive"), distractors=("box", "afternoon"), question="Which two?")),
-        ("ruler_all", Reference((), parts=("1111111", "2222222"))),
-        ("ruler_strict", Reference((), parts=("apple", "bread"))),
-    ],
-)
-@given(answer=st.text(max_size=120))
-def test_any_answer_has_a_score(scorer, reference, answer):
-    found = score(scorer, answer, reference)
-    assert 0 <= found.value <= 1
-    assert (found.value == 1) == (found.verdict == "found")
 
 
 @given(st.integers(-999_999, 999_999), st.integers(-999_999, 999_999))

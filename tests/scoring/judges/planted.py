@@ -1,7 +1,10 @@
-"""Judges that say what a test planted."""
+"""Exchanges to score, and judges that say what a test planted."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from needlework.core.record import Record
+from needlework.scoring.scores import Reference
 
 
 class Judge:
@@ -25,3 +28,17 @@ class Judging:
     prompt: str | None = None
     identity: str = "known"
     at_once: int = 1
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """An exchange as far as scoring looks at it."""
+
+    answer: str = "The code is 48213."
+    reference: object = Reference(("48213",), statement="The code is 48213.", question="What is the code?")
+    error_kind: str | None = None
+    finish_reason: str | None = "stop"
+    scorer: str | None = None
+    judging: Judging | None = None
+    asked_again: tuple = ()
+    scored_before: Record | None = None

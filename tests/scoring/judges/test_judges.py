@@ -1,6 +1,6 @@
 """When judges are asked and what they are shown, how replies become scores, and what several of them say."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
@@ -9,29 +9,17 @@ from needlework.scoring.judges.judges import check_prompt, judged, pair_messages
 from needlework.scoring.judges.replies import JudgeReplyError
 from needlework.scoring.recording import score_exchange
 from needlework.scoring.scores import Reference
-from tests.scoring.judges.planted import Judge, Judging
+from tests.scoring.judges.planted import Exchange, Judge, Judging
 
-REFERENCE = Reference(("48213",), statement="The code is 48213.", question="What is the code?")
+REFERENCE = Exchange().reference
 YES, NO = '{"correct": true}', '{"correct": false}'
 DISH = Reference(("Oruro", "a dish called Oruro"), question="What is the dish called?")
 
 
-@dataclass(frozen=True)
-class Exchange:
-    answer: str
-    judging: Judging | None = None
-    scorer: str = "match"
-    reference: object = REFERENCE
-    error_kind: None = None
-    finish_reason: str = "stop"
-    asked_again: tuple[()] = ()
-    scored_before: object = None
-
-
 def scored(answer, *judges, strategy="auto", **more):
     prompt = more.pop("prompt", None)
-    judging = Judging({f"judge{n}": judge for n, judge in enumerate(judges)}, strategy, prompt)  # type: ignore[arg-type]
-    return score_exchange(Exchange(answer, **{"judging": judging, **more}))  # type: ignore[arg-type]
+    judging = Judging({f"judge{n}": judge for n, judge in enumerate(judges)}, strategy, prompt)
+    return score_exchange(Exchange(answer, **{"judging": judging, **more}))
 
 
 def test_rule_never_asks_and_llm_always():
@@ -61,8 +49,9 @@ def test_a_judge_that_says_no_decides_what_the_rule_cannot_tell():
     assert by_judge.for_asserting.verdict == "wrong"
 
 
-def test_recall_with_a_judge_that_fails_is_an_error_and_no_miss():
+def test_judges_that_fail_are_an_error_and_no_miss():
     assert scored("It is 1.", Judge("?", "?"), strategy="llm_recall").error_kind == "judge"
+    assert scored("x", Judge(YES), Judge("?", "?"), scorer="judge_documents").error_kind == "judge"
 
 
 def test_where_the_answer_is_absent_only_the_judge_that_knows_of_it_is_asked():
@@ -124,10 +113,6 @@ def test_the_middle_of_several_marks():
     assert scored("x", *marks, scorer="judge_evalscope").for_asserting.value == pytest.approx(0.7)
     two = [Judge(f'{{"verdict": {mark}}}') for mark in (10, 7)]
     assert scored("x", *two, scorer="judge_evalscope").for_asserting.value == pytest.approx(0.85)
-
-
-def test_judges_of_whom_half_cannot_be_read_are_an_error():
-    assert scored("x", Judge(YES), Judge("?", "?"), scorer="judge_documents").error_kind == "judge"
 
 
 def test_an_answer_that_these_judges_have_judged_is_not_asked_about_again():

@@ -1,7 +1,6 @@
 """`match` on answers as models write them, against the labels of a careful reader; and the table of docs/match.md."""
 
 import re
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -125,11 +124,6 @@ def test_a_value_in_a_long_copy_of_the_text_is_no_answer(answer, verdict):
     assert match_score(answer, BERGEN).verdict == verdict
 
 
-def test_a_reference_without_a_value_is_an_error():
-    with pytest.raises(ValueError, match="no value to match"):
-        match_score("48213", Reference((" ",)))
-
-
 BARE = (
     "{}", "**Answer:** {}", "Sure! {}", "{}\n", "> {}", "According to the text: {}", "Final answer: {}",
     "The code is {}.",
@@ -234,38 +228,6 @@ def test_folding_twice_is_folding_once(text):
     assert fold(fold(fold(text))) == fold(fold(text))
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "4712 ",
-        "no wait, ",
-        "4-7-1-2 ",
-        "4712 is the ",
-        "the code for ",
-        "is not, ",
-        "{",
-        "*_`",
-        "a-",
-        "不是4712",
-        "三只 ",
-        "4,712,",
-    ],
-)
-def test_a_long_answer_takes_no_longer_than_its_length(piece):
-    """Four times as long an answer takes four times as long; twice that is let pass, as others may use the core."""
-
-    def taken(chars):
-        answer = piece * (chars // len(piece))
-        tries = []
-        for _ in range(4):
-            start = time.process_time()
-            match_score(answer, BERGEN)
-            tries.append(time.process_time() - start)
-        return min(tries)
-
-    assert taken(100_000) < 8 * taken(25_000)
-
-
 DIGITS = "零一二三四五六七八九"
 
 
@@ -332,6 +294,7 @@ def test_a_space_beside_han_makes_no_other_text(text, spaces):
 @given(st.integers(1, 9999), st.sampled_from("0123456789"), st.booleans(), st.sampled_from("只楼人年匹"))
 def test_a_number_with_another_digit_beside_it_is_never_found(number, digit, before, word):
     more = f"{digit}{number}" if before else f"{number}{digit}"
+    assert match_score(f"The number is {more}.", Reference((str(number),))).value == 0
     for frame in ("{}", "一共有{}。", "是{}吗"):
         for answer in (frame.format(f"{more}{word}"), frame.format(f"{more} {word}")):
             assert match_score(answer, Reference((f"{number}{word}",))).value == 0, answer
