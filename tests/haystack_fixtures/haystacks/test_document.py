@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.haystacks.documents import Document, build_doc
 from tests.haystack_fixtures.haystacks.outer import outer
 
 HEAD, TAIL = "Read this.\n\n", "\n\nQuestion: who wrote it?\nAnswer:"
-PARTS = [
+PARTS = (
     "Nobody wrote it down.",
     " ",
     "\n",
@@ -23,7 +23,7 @@ PARTS = [
     "x = [1, 2]",
     "\t",
     " ferry",
-]
+)
 texts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=400).map("".join)
 
 

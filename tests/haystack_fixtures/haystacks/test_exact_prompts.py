@@ -20,14 +20,7 @@ LIGHTHOUSE = ("lighthouse", "The code of the lighthouse on Gull Rock is 7319.")
 TEA = ("tea", "老陈的茶馆藏在第九条巷子里。")
 NAMES = ("Ada", "Bo", "Cyril", "Dora", "Egon", "Frida", "Gus", "Hetty", "Ivo", "Judith", "Karl")
 VERBS = ("painted", "sold", "borrowed", "mended", "lost", "carried", "hid", "praised", "copied")
-THINGS = (
-    "an oar",
-    "the old map",
-    "three lanterns",
-    "her brother's coat",
-    "a letter from Kiel",
-    "some unremarkable string",
-)
+THINGS = ("an oar", "the old map", "three lanterns", "her brother's coat", "a letter from Kiel", "some string")
 ZH_NAMES = ("老王", "小李", "阿珍", "掌柜", "船夫", "先生", "妹妹")
 ZH_REST = ("昨天把伞忘在船上了", "说这条路走不通", "在院子里晒了三筐萝卜", "没有回信", "笑着摇了摇头，又低头写字")
 
@@ -124,22 +117,19 @@ def check(bench, prompt, needles, budget):
         assert prompt.text.count(prompt.text[needle.start : needle.end]) == 1
 
 
-@pytest.mark.parametrize("chat", [True, False], ids=["chat", "raw"])
 @pytest.mark.parametrize("text", list(TEXTS))
-def test_every_cell_is_exact_and_true(bench_for, tokenizer, text, chat):
-    bench = replace(bench_for(tokenizer, text), chat=chat)
+def test_every_cell_is_exact_and_true(bench_for, tokenizer, text):
     needles = [TEA if text in ("chinese", "no_spaces") else LIGHTHOUSE]
-    for budget in (700, 1501, 4000):
-        depths = []
-        for depth in (0, 3, 33, 50, 66.6, 97, 100):
-            prompt = bench.build(needles, [depth], budget)
+    for chat, budget in ((True, 700), (False, 1501), (True, 4000)):
+        bench = replace(bench_for(tokenizer, text), chat=chat)
+        prompts = [bench.build(needles, [depth], budget) for depth in (0, 3, 50, 66.6, 100)]
+        for prompt in prompts:
             check(bench, prompt, needles, budget)
-            depths.append(prompt.placed[0].depth)
-            assert prompt.placed[0].requested == depth
-            assert not prompt.flags
-        assert depths == sorted(depths)
-        assert depths[0] == 0.0
-        assert depths[-1] == 100.0
+        placed = [prompt.placed[0] for prompt in prompts]
+        assert [needle.requested for needle in placed] == [0, 3, 50, 66.6, 100]
+        assert [needle.depth for needle in placed] == sorted(needle.depth for needle in placed)
+        assert (placed[0].depth, placed[-1].depth) == (0, 100)
+        assert not any(prompt.flags for prompt in prompts)
 
 
 def test_several_needles_keep_their_order_and_their_own_depths(bench_for, tokenizer):

