@@ -60,11 +60,6 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path, text, encoding):
     assert f"-f {encoding}" in line
 
 
-def test_other_kinds_of_files_are_refused_by_name(tmp_path):
-    (tmp_path / "a.pdf").write_text("x")
-    assert "not a txt, md or jsonl file" in complaint(tmp_path / "a.pdf")
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -85,16 +80,14 @@ def test_a_bad_line_is_named_with_file_and_number(line, problem, tmp_path):
     assert problem in message
 
 
-def test_a_file_list_takes_files_in_its_own_order(tmp_path):
+def test_a_file_list_takes_files_in_its_own_order_and_names_every_absent_one(tmp_path):
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.txt").write_text(name)
     assert load(tmp_path, files=("c.txt", "a.txt", "c.txt")).documents == ("c", "a")
-
-
-def test_every_absent_file_of_a_file_list_is_named(tmp_path):
-    (tmp_path / "a.txt").write_text("a")
     assert complaint(tmp_path, files=("x.txt", "a.txt", "y.txt")).endswith("these files are absent: x.txt, y.txt")
     assert "needs a folder" in complaint(tmp_path / "a.txt", files=("a.txt",))
+    (tmp_path / "a.pdf").write_text("x")
+    assert "not a txt, md or jsonl file" in complaint(tmp_path / "a.pdf")
 
 
 def test_cdme_wants_every_domain_file_and_names_the_absent_ones(tmp_path):
@@ -135,12 +128,7 @@ def folder(tmp_path_factory):
     """A data set as people keep them: a folder with one jsonl file for each split."""
     folder = tmp_path_factory.mktemp("hub") / "tales"
     folder.mkdir()
-    train = [
-        {"text": "Once\r\nupon a time", "n": 1},
-        {"text": "", "n": 2},
-        {"text": None, "n": 3},
-        {"text": "The end", "n": 4},
-    ]
+    train = [{"text": text, "n": n} for n, text in enumerate(("Once\r\nupon a time", "", None, "The end"))]
     (folder / "train.jsonl").write_text("\n".join(map(json.dumps, train)))
     (folder / "test.jsonl").write_text(json.dumps({"text": "Another", "n": 5}))
     return folder
@@ -170,16 +158,13 @@ def answers(folder):
     return dict(zip(asked, json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
-def test_a_local_folder_gives_its_train_split_without_the_empty_rows(folder, answers):
+def test_a_local_folder_gives_its_train_split_without_the_empty_rows_or_the_split_that_is_named(folder, answers):
     name, licence, source, *documents = answers[f"hf:{folder}", "text"]
     assert (name, licence) == ("tales", "not stated")
     assert source.endswith("tales, split train")
     assert documents == ["Once\nupon a time", "The end"]
-
-
-@pytest.mark.parametrize(("split", "documents"), [("test", ["Another"]), ("train[:25%]", ["Once\nupon a time"])])
-def test_a_split_may_be_named(split, documents, folder, answers):
-    assert answers[f"hf:{folder}:{split}", "text"][3:] == documents
+    assert answers[f"hf:{folder}:test", "text"][3:] == ["Another"]
+    assert answers[f"hf:{folder}:train[:25%]", "text"][3:] == ["Once\nupon a time"]
 
 
 @pytest.mark.parametrize(

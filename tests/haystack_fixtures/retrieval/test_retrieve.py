@@ -43,23 +43,18 @@ def test_the_best_chunks_are_the_context_and_stand_where_the_record_says(retriev
     assert facts == RetrievalFacts("bm25", k=2, chunk_size=45, unit="characters", chunks=6, gold="boats.txt", rank=1)
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "dense"])
-def test_of_equal_chunks_the_first_comes_first(retrieval, retriever):
-    with loopback(embeddings) as server:
-        made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
-        found = made.retrieve(suite, Search(TEXTS, "Who planted plum trees?"), retriever)
-    assert [hit.document for hit in found.facts.hits] == ["trees.txt", "boats.txt"]
-    assert found.facts.hits[0].score == found.facts.hits[1].score
-    assert found.facts.rank is None
-
-
-def test_a_long_vector_does_not_win_by_its_length(retrieval):
+def test_of_equal_chunks_the_first_comes_first_and_a_long_vector_does_not_win_by_its_length(retrieval):
     """Similarity is the cosine: a chunk that says a word of the question four times is no nearer than one with all."""
     texts = (("many.txt", "Ferry, ferry boat, ferry mill, ferry church."), ("both.txt", "A ferry on Thursdays."))
     with loopback(embeddings) as server:
         made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
-        found = made.retrieve(suite, Search(texts, "ferry on Thursdays"), "dense")
-    assert [hit.document for hit in found.facts.hits] == ["both.txt", "many.txt"]
+        equal = [made.retrieve(suite, Search(TEXTS, "Who planted plum trees?"), name) for name in ("bm25", "dense")]
+        near = made.retrieve(suite, Search(texts, "ferry on Thursdays"), "dense")
+    for found in equal:
+        assert [hit.document for hit in found.facts.hits] == ["trees.txt", "boats.txt"]
+        assert found.facts.hits[0].score == found.facts.hits[1].score
+        assert found.facts.rank is None
+    assert [hit.document for hit in near.facts.hits] == ["both.txt", "many.txt"]
 
 
 def test_sizes_in_tokens_are_those_of_the_models_tokenizer(retrieval):
@@ -119,28 +114,12 @@ CHUNKS = [
 ]
 
 
-def best(question):
-    return int(np.argmax(bm25_index(CHUNKS)(question)))
-
-
-@pytest.mark.parametrize(
-    ("question", "place"),
-    [
-        ("When did the ferry run?", 0),
-        ("Which TREE was behind the mill?", 1),
-        ("梨树在哪里？", 2),
-        ("渡船什么时候开？", 3),
-    ],
-)
-def test_the_chunk_that_shares_the_words_comes_first(question, place):
-    assert best(question) == place
-
-
-def test_words_fold_case_and_forms_and_take_chinese_by_pairs():
+def test_the_chunk_that_shares_the_words_comes_first_and_without_known_words_none_does():
+    for place, question in enumerate(
+        ("When did the ferry run?", "Which TREE was behind the mill?", "梨树在哪里？", "渡船什么时候开？")
+    ):
+        assert np.argmax(bm25_index(CHUNKS)(question)) == place
     assert search_words("The Ferry\u2019s ﬁre, ＡＢＣ!") == ["the", "ferry", "s", "fire", "abc"]
     assert search_words("梨树在") == ["梨", "树", "在", "梨树", "树在"]
-
-
-def test_a_question_without_known_words_finds_nothing_better_than_the_rest():
     assert bm25_index(CHUNKS)("xyzzy ?!").tolist() == [0, 0, 0, 0]
     assert bm25_index(["!!", "..."])("ferry").tolist() == [0, 0]

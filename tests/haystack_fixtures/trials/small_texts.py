@@ -14,11 +14,7 @@ def small_texts(folder):
         text += " ".join(f"In year {year} rock {n} had {year * (n + 2) % 97} visitors." for year in range(6))
         (folder / "documents" / f"light{n}.txt").write_text(text, encoding="utf-8")
     asked = {
-        str(n): {
-            "question": f"Who kept the light on rock {n}?",
-            "answer": f"Keeper{n}",
-            "answer_doc": f"light{n}.txt",
-        }
+        str(n): {"question": f"Who kept the light on rock {n}?", "answer": f"Keeper{n}", "answer_doc": f"light{n}.txt"}
         for n in range(2)
     }
     (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
