@@ -8,12 +8,13 @@ from msgspec.structs import replace
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation
-from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.mock import MockModel
 from needlework.models.model import Request
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.recording import score_exchange
+from tests.scoring.judges.planted import Exchange
 
 
 @cache
@@ -53,7 +54,6 @@ def build(made, suite, cell):
     assert prompt.tokens + prompt.slack == budget
     if _fills(trial):
         assert prompt.slack <= max(2, budget // 2000)
-    assert prompt.text == made.build(suite, cell).prompt.text
     assert trial.asked.question in prompt.text
     assert not prompt.flags
     return trial
@@ -70,21 +70,9 @@ def context(trial):
     return trial.prompt.text[slice(*trial.prompt.context)]
 
 
-class _Exchange:
-    """An exchange as far as scoring looks at it."""
-
-    def __init__(self, trial, answer, finish_reason, scorer):
-        self.answer, self.finish_reason, self.scorer = answer, finish_reason, scorer
-        self.reference = trial.asked.reference
-        self.error_kind = self.judging = None
-        self.asked_again = ()
-
-
-def judged(trial, answer, finish_reason="stop"):
+def judged(trial, answer):
     """The score of an answer to a trial, by the task's scorer; of an absent twin by `abstain`."""
-    from needlework.haystack_fixtures.tasks.catalogue import task_named
-
-    return score_exchange(_Exchange(trial, answer, finish_reason, task_named(trial.suite.task).scorer))
+    return score_exchange(Exchange(answer, trial.asked.reference, scorer=task_named(trial.suite.task).scorer))
 
 
 def mock_says(trial, behaviour):

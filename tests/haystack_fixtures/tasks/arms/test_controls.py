@@ -4,18 +4,10 @@ from dataclasses import replace
 
 from needlework.core.prompts import Needle
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.arms import (
-    absent,
-    focused,
-)
+from needlework.haystack_fixtures.tasks.arms import absent, focused
 from needlework.haystack_fixtures.tasks.task import Prose, Question
 
-
-def statement(number, **fields):
-    return Needle(f"n{number}", f"Fact {number} is {number}77.", "", f"{number}77", **fields)
-
-
-FACTS = tuple(statement(number) for number in range(4))
+FACTS = tuple(Needle(f"n{number}", f"Fact {number} is {number}77.", "", f"{number}77") for number in range(4))
 ASKED = Question(
     needles=FACTS,
     depths=(70.0, 10.0, 40.0, 10.0),

@@ -57,15 +57,12 @@ def test_each_retriever_is_a_series_of_cells_of_its_own(run):
     assert found["doc0_q0"].retrieved is None
 
 
-def test_a_retriever_searches_the_whole_document_however_much_of_it_is_cut(run):
+def test_a_retriever_searches_the_whole_document_and_chunks_are_cut_at_the_end_of_the_last(run):
     found = trials(run, retriever="none,bm25", lengths="800", retrieve="1")
     assert "Thursdays" not in context(found["doc0_q1"])
     assert found["doc0_q1"].prompt.flags == ("truncated",)
     assert "The ferry ran on Thursdays." in context(found["doc0_q1_bm25"])
     assert found["doc0_q1_bm25"].prompt.flags == ()
-
-
-def test_chunks_that_do_not_fit_are_cut_at_the_end_of_the_last(run):
     found = trials(run, retriever="bm25", lengths="700", retrieve="20")["doc0_q0_bm25"]
     assert found.prompt.flags == ("truncated",)
     assert found.retrieved.text.startswith(context(found))
