@@ -25,6 +25,12 @@ MOST_ROOMS = 20
 DEEPEST = 3  # a top folder, and two levels below it
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def modules(folder):
     """The modules of a top folder; `needlework` has links to the others."""
     return [
@@ -47,7 +53,7 @@ def is_type_checking(node):
 
 def imported(path, *, at_import):
     """Our modules and names that a module imports; `at_import`: only what runs when it is imported."""
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
         if at_import and (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_type_checking(node)):
@@ -125,7 +131,7 @@ def test_no_class_name_stands_twice():
     places: dict[str, list[str]] = {}
     for folder in MAY_IMPORT:
         for path in modules(folder):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(tree_of(path)):
                 if isinstance(node, ast.ClassDef):
                     places.setdefault(node.name.lstrip("_"), []).append(f"{name_of(path)}.{node.name}")
     assert {name: classes for name, classes in places.items() if len(classes) > 1} == {}

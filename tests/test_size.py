@@ -1,6 +1,6 @@
 """Folders stay within their budgets of `tests/sizes.toml`."""
 
-import ast
+import re
 import subprocess
 import tomllib
 from functools import cache
@@ -14,9 +14,10 @@ BUDGETS = tomllib.loads((ROOT / "tests" / "sizes.toml").read_text(encoding="utf-
 
 def has_code(text):
     """Whether a module has more than a docstring."""
-    return any(not isinstance(node, ast.Expr) for node in ast.parse(text).body)
+    return bool(re.sub(r'\A""".*?"""', "", text, flags=re.DOTALL).strip())
 
 
+@cache
 def python_files():
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],

@@ -127,7 +127,7 @@ ROOT = Path(needlework.__path__[0]).parent
 HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")
 
 
-@pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"], ["plot", "a"]])
+@pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"]])
 def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(tmp_path, words):
     for name in ("a", "b"):
         records = [new_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]

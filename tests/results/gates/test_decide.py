@@ -325,6 +325,7 @@ def test_not_worse_fails_exactly_where_compare_says_worse(pairs):
     assert (judged("not worse", now, before).state == "fail") == (family.whole.verdict == "worse")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "first"), [(0.9, 1), (0.9, 25), (0.8, 5), (0.5, 5)])
 def test_further_looks_keep_wrong_passes_below_5_percent(limit, first):
     """Models exactly at the limit, topped up by at most 300 trials: one wrong pass in 20, however many looks."""

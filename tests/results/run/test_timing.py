@@ -108,6 +108,7 @@ def write_tests(pytester, slow=0.01):
     pytester.makepyfile("import pytest\n@pytest.mark.parametrize('i', range(4))\ndef test_cell(i): pass")
 
 
+@pytest.mark.slow
 def test_benchmark_json_has_one_entry_for_each_group_with_and_without_xdist(pytester):
     """The second run, under xdist, is slower: it has its own JSON, and fails the comparison with the first."""
     write_tests(pytester)

@@ -173,6 +173,7 @@ def test_trials_without_a_score_are_counted_beside_the_rates():
     assert written == reversed_order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("samples", "together"), [(40, 0.0), (40, 0.5), (25, -0.5)])
 def test_balanced_accuracy_is_covered(samples, together):
     """Arms right with chances 0.8 and 0.6, alike (or opposed) within a sample."""
