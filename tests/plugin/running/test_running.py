@@ -125,8 +125,8 @@ print("the second session is", "there" if sessions[1]() else "gone")
 def test_a_process_of_several_runs_lets_go_of_earlier_ones(project):
     script = project.pytester.makepyfile(script=SEVERAL_RUNS)
     one_cell = ("--lengths=400", "--depths=50", "--corpus=pydoc", "--model=mock:perfect")
-    options = ("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *one_cell)
-    result = project.pytester.run(sys.executable, script, "test_needles.py", *options)
+    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:syrupy")
+    result = project.pytester.run(sys.executable, script, "test_needles.py", *plain, *one_cell)
     result.stdout.fnmatch_lines(["the second session is gone"])
 
 
