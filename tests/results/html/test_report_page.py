@@ -11,16 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from needlework.core.record import UNSCORED, record_of
+from needlework.core.record import record_of
 from needlework.results.html.page import word_id
 from needlework.results.html.report import html_text, write_html
-from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.ruler import TASKS
-from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import color_of
-from tests.results.changed import changed
-from tests.results.document_records import asked
 from tests.results.html.pages import EVIL, Page, grid, one_of_each, texts_in
 
 
@@ -71,83 +66,6 @@ def test_equal_records_give_equal_bytes_in_any_order(make_record, limit):
     assert ("Shortened." in second) == (limit < 100_000)
 
 
-def test_scores_stand_in_the_page_without_a_script(make_record):
-    records = [*one_of_each(make_record), make_record(length=1000, outcome="wrong", repeat=1)]
-    page = Page(text_of(records))
-    cells = page.inside("td")
-    looks = [str(a.get("class")) for tag, a in page.elements if tag == "td" and "class" in a]
-
-    assert page.tags().count("noscript") == 1
-    assert cells[:3] == ["50", "50", "0"]  # the first means
-    assert [letter for letter in cells if letter in "c!sE"][:3] == ["!", "s", "E"]
-    assert {"c50", "c0", "range", *UNSCORED} <= set(looks)
-    assert "0–100" in cells  # the mean of a length whose only answer was cut off
-    assert "mock scores between 16.7 and 38.9\u00a0% at 1k to 8k\u00a0tokens." in page.inside("bdi")
-    assert any("1 of 9 answers cut off; 1 of 9 answers neither" in text for text in page.inside("bdi"))
-    assert "No trials were recorded" in text_of([])
-
-
-def test_cells_that_leave_trials_out_say_of_how_many(make_record):
-    outcomes = ("found", "found", "wrong", "error")
-    page = Page(text_of([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)]))
-
-    assert page.inside("small") == ["n=3/4", "n=3/4"]  # the mean and the cell
-    assert "some trials without a score" in " ".join(page.inside("span"))
-    assert page.inside("td")[2:6] == ["66.7", "9.4–99.2", "3", "1"]  # score, interval, n, error: what occurs
-    assert (page.inside("a").count("error"), page.inside("a").count("censored")) == (2, 0)
-
-
-def test_the_page_begins_with_the_sentence_and_what_it_rests_on(make_record):
-    records = [
-        make_record(length=length, repeat=i, outcome="found" if length < 8000 else "wrong")
-        for length in (1000, 2000, 8000)
-        for i in range(40)
-    ]
-    text = text_of(records)
-
-    assert "mock holds RULER's 85.6\u00a0% up to 2k\u00a0tokens (95\u00a0% sure)." in Page(text).inside("bdi")
-    assert "Rests on 120 trials of 40 independent questions." in " ".join(Page(text).inside("p"))
-    assert text.index("holds RULER") < text.index("<svg") < text.index("<details")
-
-
-def test_errors_come_first_with_their_reason(make_record):
-    error = {"kind": "judge", "message": "the judge's reply cannot be read: `reason` is missing"}
-    page = Page(text_of([make_record(repeat=i, outcome="error", error=error) for i in range(19)]))
-
-    assert page.inside("bdi")[0] == "19 of 19: the judge's reply cannot be read: `reason` is missing"
-    assert "mock has no score: 19 of 19 questions failed." in page.inside("bdi")
-
-
-def test_gates_stand_above_the_picture(make_record):
-    row = GateRow("mean >= 0.9", "all", "fail", 0.5, 0.1, 0.8, 95.0, 12, "", 12)
-    text = html_text(run_report([make_record()], gates=[row]), title="x")
-
-    assert '<td class="fail">fail</td>' in text
-    assert text.index("mean &gt;= 0.9") < text.index('class="first"')
-
-
-def test_how_it_was_run_stands_at_the_top_and_in_a_part_of_its_own(make_record):
-    manifest = {
-        "command": ["pytest", "benchmarks"],
-        "commit": "abc",
-        "pace": {"trials": 2, "seconds": 40},
-        "models": {"mock": {"window": 8192, "dtype": "bfloat16", "rope_scaling": {"factor": 2}}},
-    }
-    records = [make_record(length=length, repeat=i) for length in (1000, 2000) for i in range(2)]
-    text = html_text(run_report(records, facts=run_facts(manifest, "step")), title="x")
-    page = Page(text)
-
-    assert "step · abc · mock (window 8,192 tokens · bfloat16 · rope_scaling {'factor': 2})" in page.inside("bdi")
-    words = "the same command with --repeats 24 (to prove a length, as far as every answer is right), about 15 min more"
-    assert words in text
-    assert "rope_scaling" in page.inside("dt")
-
-
-def test_lengths_that_are_approximate_say_by_how_much(make_record):
-    assert "in tokens. Down" in text_of([make_record()])
-    assert "in tokens, about ±1.2 %. Down" in text_of([changed(make_record(), prompt={"tokens_error": 0.012})])
-
-
 def test_statistics_and_heads_have_their_meaning(make_record):
     """Two panels of 2 lengths x 3 depths x 12 repeats; the middle of one fails."""
     records = [
@@ -167,64 +85,6 @@ def test_statistics_and_heads_have_their_meaning(make_record):
     assert all(a.get("aria-describedby") == str(a["href"])[1:] for tag, a in page.elements if a.get("class") == "term")
     assert page.inside("dt").count("depth effect") == 2
     assert any(text.startswith("lost in the middle (12 samples), p ") for text in page.inside("bdi"))
-
-
-def test_answers_that_are_not_there_have_a_section_for_all_tasks(make_record):
-    twin = make_record(needle="gone", outcome="refused", reference={"absent": True, "twin": "code"})
-    page = Page(text_of([make_record(), twin]))
-    assert {"mock · niah · answers that are not there", "100 % (one sample: no interval), n = 1"} <= {
-        *page.inside("bdi")
-    }
-    assert "balanced accuracy" in page.inside("dt")
-
-    reference = {"absent": True, "control": "absent"}
-    controls = [make_record(task=task, needle="code_absent", reference=reference) for task in ("niah", "chain")]
-    text = text_of([*controls, make_record(), make_record(task="chain")])
-    titles = {"Answers that are not there: 2 tasks", "mock · chain · answers that are not there"}
-    assert titles <= set(Page(text).inside("bdi"))
-    assert '<details class="more" open>' not in text
-
-
-def test_panels_are_compared_only_where_there_are_several(make_record):
-    def overviews(page):
-        return [attributes["class"] for tag, attributes in page.elements if tag == "table"].count("rates overview")
-
-    two = Page(text_of([make_record(), make_record(model="通义千问", depth=None)]))
-    assert (overviews(Page(text_of([make_record()]))), overviews(two)) == (0, 1)
-    assert "通义千问 · niah · code" in two.inside("bdi")
-    assert "all" in two.inside("bdi")
-
-    records = [make_record(task="count", needle=f"n{count}", length=n) for count in (2, 16, 128) for n in (500, 1000)]
-    names = ["n2", "n16", "n128"]  # in the order of their numbers
-    assert list(dict.fromkeys(text for text in Page(text_of(records)).inside("bdi") if text in names)) == names
-
-
-def test_runs_on_documents_have_a_section_and_others_have_none(make_record):
-    records = [asked(q, depth=depth) for q in range(3) for depth in (0.0, 100.0)]
-    records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
-    page = Page(text_of(records))
-
-    assert {"mock · your documents · 3 questions", "the most similar one instead"} <= set(page.inside("bdi"))
-    assert "by depth of the answer document (doc_position)" in page.inside("caption")
-    assert "Score by place of the answer's document" in " ".join(page.inside("figcaption"))
-    assert "plot" not in {a.get("class") for _, a in Page(text_of([make_record()])).elements}
-
-
-def test_averages_of_suites_stand_open_and_cells_where_nothing_else_says_more(make_record):
-    leval = [make_record(task=f"leval_{task}", length=16_000, scorer="leval_letter") for task in ("tpo", "quality")]
-    assert '<details class="more" open>' in text_of(leval)
-
-    ruler = text_of([make_record(task=task, length=n, repeat=i) for task in TASKS for n in (4, 8) for i in range(2)])
-    page = Page(ruler)
-    assert "RULER · mock · en" in page.inside("bdi")
-    assert any("score: the mean of 13 tasks, each weighing the same" in each for each in page.inside("caption"))
-    assert "wAvg(inc) 100, wAvg(dec) 100" in " ".join(page.inside("bdi"))
-    assert '<details class="more" open>' in ruler
-
-    questions = [make_record(task="leval_tpo", needle=f"doc0_q{at}", depth=None) for at in range(3)]
-    assert '<details class="more" id="heatmaps" open>' in text_of(questions)
-    cells = [make_record(length=length, depth=depth) for length in (1000, 2000) for depth in (0, 50)]
-    assert '<details class="more" id="heatmaps">' in text_of([*cells, make_record(task="copy")])
 
 
 def test_every_fact_of_a_trial_is_in_the_details(make_record):

@@ -215,6 +215,23 @@ def failed():
     return run_report([new_record(repeat=at, outcome="error", error=error) for at, error in enumerate(errors)])
 
 
+def models_on_one_task():
+    """Three models by length on one task, of which one has a range since answers were cut off."""
+    records = []
+    for model, length, repeat in product(("large", "middle", "small"), (1000, 4000, 16000), range(24)):
+        right = repeat >= {"large": 0, "middle": 6, "small": length / 1000}[model]
+        outcome = "censored" if (model, length) == ("large", 16000) and repeat < 3 else "found" if right else "wrong"
+        records.append(new_record(model=model, length=length, repeat=repeat, depth=None, outcome=outcome))
+    return run_report(records, facts=run_facts(MANIFEST | {"options": {"limit": 5}}, "first"))
+
+
+def moved_documents():
+    """Own documents at several lengths, and nothing else; an error at the longest."""
+    records = [asked(q, "found" if q else "wrong", depth=d, length=n) for q in range(3) for d in (0.0, 100.0)
+               for n in (4000, 8000)]  # fmt: skip
+    return run_report([*records, asked(0, "error", length=16000), asked(0, "error", task="doc_size")])
+
+
 RUNS = {
     "needles": needles,
     "interrupted models": interrupted_models,
@@ -225,7 +242,11 @@ RUNS = {
     "leval": leval,
     "data sets": data_sets,
     "documents": documents,
+    "moved documents": moved_documents,
+    "models on one task": models_on_one_task,
     "adaptive": adaptive,
+    "adaptive fails at once": lambda: adaptive((0.9,), 0),
+    "one answer": lambda: run_report([new_record(outcome="partial")]),
     "failed": failed,
     "nothing": lambda: run_report([]),
 }

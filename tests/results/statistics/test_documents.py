@@ -1,28 +1,19 @@
 """Questions on documents: rates by hand, votes, and retrieval beside the whole documents."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.files.json_files import results_bytes
 from needlework.results.gates.gate import groups_of, parse_gate
-from needlework.results.html.report import html_text
-from needlework.results.report.documents import document_sections, retrieval_sections
-from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import arm_scores, document_statistics
 from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.panels import asked_of, summarise
-from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.statistics.votes import medoid, votes
-from tests.results.changed import changed
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
-from tests.results.html.pages import EVIL, Page
 from tests.results.new_record import new_record
 
 
@@ -53,18 +44,6 @@ def test_intervals_take_the_trials_of_a_question_together():
 
     assert (point.questions, point.score.n) == (20, 100)
     assert point.score.low < apart.low
-
-
-def test_by_size_the_answer_document_alone_comes_first_and_each_retriever_has_a_curve():
-    records = [asked(0, task="doc_size", arm=arm, length=n) for arm in ("", "bm25") for n in (4000, 2000)]
-    points = scores_of([*records, asked(0, task="doc_size", arm="focused", length=2000)]).by_size
-    pooled = scores_of([asked(0, o, task="doc_size", depth=d) for o, d in (("found", 0.0), ("wrong", 100.0))])
-
-    assert [(each.arm, each.length) for each in points] == [
-        ("focused", 0), ("whole", 2000), ("whole", 4000), ("bm25", 2000), ("bm25", 4000),
-    ]  # fmt: skip
-    assert [each.tokens for each in points[:2]] == [800, 1800]
-    assert point_at(pooled.by_size, None).score.value == 0.5, "depths of a size are pooled"
 
 
 def test_best_and_worst_depth_are_compared_by_question():
@@ -129,44 +108,6 @@ def test_the_offline_rule_stands_beside_the_judge():
     assert (judge.n, judge.agreement.value) == (20, 0.8)
     assert judge.kappa.value == pytest.approx((0.8 - (0.4 * 0.6 + 0.6 * 0.4)) / (1 - 0.48))
     assert scores_of([asked(0)]).judge is None
-
-
-def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records():
-    records = [asked(q, o, depth=d) for q, o in enumerate(["found", "wrong", "refused"]) for d in (0.0, 100.0)]
-    records += [asked(q, task="doc_size", arm=arm) for q in range(3) for arm in ("", "bm25", "focused")]
-    records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
-    lines = section_lines(document_sections(document_statistics(records)))
-
-    assert lines == section_lines(document_sections(document_statistics(records[::-1])))
-    assert lines[0] == "mock · your documents · 3 questions"
-    shown = [line.split() for line in lines]
-    rates = ["33.3", "(0.8–90.6)"]
-    assert ["all", "documents", "8k", "0", "33.3", "0.8–90.6", "3", *rates, *rates] in shown
-    assert ["answer", "document", "alone", "–", "800", "100", "29.2–100", "3", *["0", "(0–70.8)"] * 2] in shown
-    assert any(line.startswith("  the most similar one instead") for line in lines)
-    written, reverse = (json.loads(results_bytes(run_report(each)))["documents"] for each in (records, records[::-1]))
-    assert written == reverse
-    assert written[0]["by_depth"][0]["abstains"]["value"] == pytest.approx(1 / 3)
-    assert json.loads(results_bytes(run_report([changed(asked(0), task="niah")])))["documents"] == []
-
-
-def test_an_arm_without_scores_has_no_rate():
-    scores = scores_of([asked(0, "error"), asked(0, "error", task="doc_size")])
-    (section,) = document_sections([scores])
-
-    assert [row[3:] for row in section.tables[0].rows] == [("–", "–", "0", "–", "–", "1 error")]
-    assert section.findings == ()
-
-
-@given(st.lists(st.sampled_from(["found", "wrong", "refused", "empty", "error"]), min_size=1, max_size=12))
-def test_shares_of_a_point_sum_up(outcomes):
-    point = scores_of([asked(q, o) for q, o in enumerate(outcomes)]).by_depth[0]
-    parts = [point.score.value, point.abstains.value, point.asserts.value]
-
-    if point.score.n:
-        blank = outcomes.count("empty") / point.score.n
-        assert sum(part or 0 for part in parts) + blank == pytest.approx(1)
-    assert point.score.n + outcomes.count("error") == len(outcomes)
 
 
 def test_two_runs_are_compared_over_all_questions_and_not_one_by_one():
@@ -241,14 +182,6 @@ def test_the_answer_document_moves_or_stays_where_it_is():
     assert moved.single.value == fixed.single.value == pytest.approx(2 / 3)
 
 
-def test_the_table_tells_gain_and_cost():
-    lines = section_lines(document_sections(document_statistics(series("++-") + series("+++", question=1), 3)))
-
-    (row,) = [line.split() for line in lines if line.strip().startswith("doc_position")]
-    assert row[-2:] == ["6", "47,640"]
-    assert "  voting: 3 answers a question: 3 times the requests and tokens of a single one" in lines
-
-
 FACTS = {"retriever": "bm25", "embedder": None, "k": 4, "chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}
 
 
@@ -306,15 +239,6 @@ def test_recall_and_rank_are_of_the_answers_own_document_and_need_no_score():
     assert (unscored.score_if_found.n, unscored.score_if_found.trials) == (1, 2)
 
 
-def test_each_retriever_has_a_row_and_the_order_of_records_does_not_matter():
-    records = ask([1.0] * 3) + ask([0.5] * 3, arm="dense", embedder="st:m") + ask([1.0] * 3, arm="bm25")
-    rows = arm_scores(records)
-
-    assert [(row.retriever, row.embedder) for row in rows] == [("bm25", None), ("dense", "st:m")]
-    assert arm_scores(records[::-1]) == rows
-    assert arm_scores(ask([1.0])) == ()
-
-
 def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_was_asked():
     both, alone = ask([1.0, 0.0]) + ask([1.0, 0.0], arm="bm25"), ask([1.0, 1.0], arm="bm25")
     counts = [
@@ -324,35 +248,3 @@ def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_wa
     assert counts == [2, 2]
     assert {record.needle for record in groups_of(parse_gate("score >= 0.9"), both)["all"]} == {"doc0_q0", "doc1_q0"}
     assert [compare(*pair).whole.n for pair in ((both, both), (both, alone), (alone, alone))] == [2, 2, 2]
-
-
-def test_the_table_says_what_its_words_mean():
-    records = ask([1.0] * 12) + ask([1.0, 0.0] * 6, arm="bm25", ranks=[1, None] * 6, answer_recall=0.5)
-    lines = section_lines(retrieval_sections(arm_scores(records)))
-    head, row = lines[1:3]
-
-    assert head.split()[0] == "task"
-    for word in ("retriever", "score %", "whole %", "vs whole", "recall %", "MRR", "words %", "if found %", "tokens"):
-        assert word in head
-    for cell in ("bm25, 4", "-50.0 (", "1,000 / 9,000"):
-        assert cell in row
-    assert any(line.startswith("  recall %: of questions") for line in lines)
-    assert retrieval_sections(()) == []
-
-
-def test_columns_that_nothing_fills_are_left_out_and_cut_chunks_are_told():
-    (section,) = retrieval_sections(arm_scores(ask([1.0, 1.0], arm="dense", cut_chunks=3)))
-
-    assert section.tables[0].head == ("task", "retriever", "score %", "95 %", "n")
-    assert section.notes[-1].startswith("leval_tpo, dense: the embedder read only the beginning of some chunks in 2")
-
-
-def test_reports_have_it_and_stay_pages_whatever_names_say():
-    report = run_report(ask([1.0, 0.0]) + ask([1.0, 1.0], arm=EVIL, embedder=EVIL))
-    title = "Search in place of reading everything"
-
-    (row,) = json.loads(results_bytes(report))["retrieval"]
-    assert row["paired"]["difference"]["n"] == 2
-    assert {"recall_at_k", "score_if_found", "score_if_missed", "cut_chunks"} <= row.keys()
-    assert title in Page(html_text(report, title="t")).inside("bdi")
-    assert title not in Page(html_text(run_report(ask([1.0])), title="t")).inside("bdi")

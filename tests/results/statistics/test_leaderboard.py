@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.report.boards import board_sections, series_sections
+from needlework.results.report.boards import board_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of, changes, rank_ranges, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
@@ -240,18 +240,6 @@ def test_what_two_runs_cannot_show_several_can_between_wider_ends():
 @given(st.integers(2, 9), st.integers(1, 30), st.floats(0, 5))
 def test_runs_that_are_alike_have_no_change(runs, samples, level):
     assert changes(runs_at(*[level] * runs, samples=samples), 5 * samples) == ()
-
-
-def test_few_samples_show_no_change():
-    assert changes(runs_at(5, 0, samples=5), 25) == ()
-    assert len(changes(runs_at(5, 0, samples=6), 30)) == 1
-
-
-def test_a_series_says_how_many_samples_could_show_a_change():
-    few = [run_of(name, lambda _, repeat: "found" if repeat else "wrong", repeat=0) for name in "abcd"]
-    (series,) = series_of(few, by_model=False)
-
-    assert series_sections([series])[0].notes == ("no change is shown; 8 samples are the fewest that could show one",)
 
 
 @pytest.mark.slow

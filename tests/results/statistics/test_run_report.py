@@ -8,15 +8,12 @@ from hypothesis import strategies as st
 
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.panels import headline
-from needlework.results.report.section import section_lines
 from needlework.results.report.suites import latency_sections
-from needlework.results.report.tasks import panel_sections
-from needlework.results.statistics.panels import asked_of, summarise
+from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_facts import Flips, latency_rows, run_facts
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
-from needlework.results.statistics.tasks import run_statistics
 from needlework.results.statistics.wording import score_and_interval
 from needlework.results.tables.summary import markdown_lines, next_line, run_lines
 from needlework.results.tables.terminal import Screen
@@ -72,42 +69,6 @@ def records():
     ]
     made.append(new_record(length=16000, depth=0.0, repeat=0, outcome="error"))
     return [*made, *(new_record(task="qa", depth=None, repeat=i) for i in range(3))]
-
-
-TREND = "  trend: area 83.3 % (95 % interval 61.3–87.7), 33.3 % below the base at the longest length"
-
-
-def test_lines_of_every_panel():
-    sections = panel_sections(run_statistics(asked_of(records()), threshold=0.7))
-    lines = section_lines(sections)
-    bar = "  effective length (score >= 70.0 %)"
-
-    assert lines[0] == "mock · niah · code"
-    assert lines[1] == f"{bar}: undetermined at 8k, 95 % interval 1k to 8k or more, by the scores alone 1k"
-    assert lines[2].startswith("  effective length (score >= 85.0 %, 85 % of the base at 1k): 1k in the 12 samples")
-    assert lines[3:] == [
-        f"{TREND}, half-life not reached",
-        "  depth effect: lost in the middle (12 samples, 1 left out), p <0.001",
-        "    best and worst depth: 0 % (100) and 50 % (50), p (Holm) <0.001",
-        "",
-        "mock · qa · code",  # one length has no effective length
-    ]
-    assert all(finding.meaning.endswith(".") for section in sections for finding in section.findings)
-
-
-def test_the_object_is_json_and_independent_of_order():
-    made = records()
-    first, second = (json.loads(results_bytes(run_report(each)))["statistics"] for each in (made, made[::-1]))
-
-    assert first == second
-    niah, qa = first
-    assert (niah["task"], qa["task"]) == ("niah", "qa")
-    assert (niah["depth_effect"]["label"], qa["depth_effect"]["label"]) == ("lost in the middle", "undetermined")
-    assert niah["depth_effect"]["extremes"]["worst"] == [50.0, 50.0]
-    absolute, relative = niah["effective_length"]
-    assert (absolute["rule"], absolute["conservative"], absolute["optimistic"]) == ("absolute", None, 1000)
-    assert (relative["rule"], relative["base"]) == ("relative", 1.0)
-    assert qa["effective_length"] == []
 
 
 def test_columns_are_means_over_trials():
@@ -179,21 +140,6 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 NAMES = st.sampled_from(("started", "commit", "command", "pace", "models", "versions"))
-MANIFEST = {
-    "started": "2026-11-22T22:08:52+00:00",
-    "commit": "6c8c3e2",
-    "command": ["__main__.py", "benchmarks", "--repeats", "2", "--fresh", "-k", "len500 and en", "--run-name=x"],
-    "pace": {"trials": 25, "seconds": 50},
-    "models": {"m": {"spec": "m", "window": 8192, "rope_scaling": {"factor": 2}, "dtype": "float32", "kernels": None}},
-    "versions": {"torch": "2.13.0"},
-}
-
-
-def test_facts_that_a_reader_asks_for_are_in_one_line():
-    facts = run_facts(MANIFEST, "step1000")
-    assert facts.seconds == 2.0
-    assert facts.models[0].short == "window 8,192 tokens · float32 · rope_scaling {'factor': 2}"
-    assert [name for name, _ in facts.models[0].facts] == ["dtype", "rope_scaling", "spec", "window"]
 
 
 @given(manifest=st.dictionaries(NAMES, VALUES))
@@ -231,20 +177,6 @@ def test_earlier_answers_and_cached_tokens_are_told():
     assert (row.n, row.earlier, row.cached) == (2, 1, 0.25)
     notes = latency_sections([row], ["one at a time"])[0].notes
     assert notes[:2] == ("one at a time", "1 of 2 answers were measured in an earlier session")
-
-
-def test_columns_that_nothing_fills_are_left_out():
-    sections = latency_sections(latency_rows([new_record(timing={"latency_s": 0.0501})]))
-    lines = section_lines(sections)
-
-    assert [" ".join(line.split()) for line in lines[2:4]] == ["length n latency s p95", "1k 1 0.0501 0.0501"]
-
-
-@given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=30))
-def test_p95_is_never_below_the_median(seconds):
-    (row,) = latency_rows([new_record(repeat=i, timing=times(latency_s=each)) for i, each in enumerate(seconds)])
-
-    assert min(seconds) <= row.latency_s.median <= row.latency_s.p95 <= max(seconds)
 
 
 @pytest.mark.parametrize(

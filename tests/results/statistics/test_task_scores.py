@@ -79,18 +79,6 @@ def test_no_macro_score_where_a_task_has_none_and_the_table_says_so():
     assert "no macro score of mock: nothing scored for ruler_vt" in task_sections(rows, (macro,))[0].notes
 
 
-def test_the_table_has_columns_for_what_there_is():
-    records = trials("niah", ["found", "censored"]) + trials("ruler_vt", ["found"])
-    rows = task_scores(asked_of(records + trials("ruler_vt", ["found"], control="focused")))
-    lines = section_lines(task_sections(rows, macros(rows)))[1:]
-
-    assert lines[0].split()[0] == "task"
-    assert "focused %" in lines[0]
-    assert "invents %" not in lines[0]
-    assert "1 censored" in lines[1]
-    assert task_sections(task_scores(asked_of(trials("niah", ["found"]))), ()) == [], "one task without controls"
-
-
 @given(st.lists(st.sampled_from(["found", "wrong", "partial"]), min_size=12, max_size=30))
 def test_relative_scores_lie_in_their_interval(outcomes):
     focused = {"needle": "code_focused", "reference": {"control": "focused"}}

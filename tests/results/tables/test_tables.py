@@ -14,9 +14,7 @@ from msgspec.structs import replace
 from needlework.results.files.csv_files import cells_text
 from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
-from needlework.results.statistics.panels import range_of, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.wording import range_words
 from needlework.results.style import (
     can_encode,
     display_width,
@@ -80,30 +78,6 @@ def test_wide_grids_are_wrapped_and_lose_nothing(small_panel):
     assert heads == [["500", "4k"], ["16k"]]
 
 
-def test_cells_that_leave_trials_out_are_marked():
-    outcomes = ["found"] * 9 + ["wrong"] * 2 + ["error", "censored"]
-    records = [new_record(depth=50.0, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
-    panels = summarise([*records, new_record(depth=0.0), new_record(depth=0.0, length=2000, outcome="invalid")])
-
-    assert terminal_heatmaps(panels, Screen()) == [
-        "mock · niah · code",
-        "depth     1k      2k",
-        "    0    100█      !",
-        "   50     82▆*     .",
-        "range  77–85",
-        " mean     83▆*     !",
-        " high     98",
-        "  low     48",
-        "    n  12/14     0/1",
-        "score 76.9–84.6 % (1 censored of 13: all missed to all hit)",
-        "of the scored 83.3 % (95 % interval 48.2–97.7), n = 12 · 3 cells of 1–13 trials",
-        "1 invalid · 1 error",
-        "! invalid · * some trials without a score · . not run",
-    ]
-    color = terminal_heatmaps(panels, Screen(color=True))
-    assert re.sub(r"\x1b\[[\d;]*m", "", color[3]) == "   50     82 *     ."
-
-
 def test_names_cannot_write_escapes(small_panel):
     lines = terminal_heatmaps([replace(small_panel, model="a\x1b[2Jb\nc\x07")], Screen())
 
@@ -144,18 +118,6 @@ def test_a_task_with_cut_off_answers_is_a_range_everywhere_and_so_is_the_macro_s
     assert "<td>60.0–80.0</td><td>scored 75.0 (" in html_text(report)
 
 
-@given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 50))
-def test_the_scored_mean_lies_within_and_the_width_is_the_share_of_the_undecided(hits, misses, censored):
-    n = hits + misses
-    ends = range_of(hits / n if n else None, n, {"censored": censored})
-
-    assert ends is not None
-    low, high = ends
-    assert high - low == pytest.approx(censored / (n + censored))
-    assert not n or low - 1e-9 <= hits / n <= high + 1e-9
-    assert range_words((low, high)).count("–") == 1
-
-
 def lines_of(records, width=80, last=0, *, quiet=False):
     found = ending(
         run_report(records), Screen(width), skipped=[], folder="results/runs/r", last=last, quiet=quiet,
@@ -168,16 +130,6 @@ def grid(**fields):
     return [new_record(length=n, depth=d, repeat=r, **{"outcome": "found", **fields}) for n, d, r in asked]
 
 
-def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is():
-    lines = lines_of(grid())
-
-    assert lines[0].startswith("mock")
-    heads = [line.split()[0] for line in lines if line.strip()[:5] in ("depth", "mean ", "n    ")]
-    assert heads == ["depth", "mean", "n"]
-    assert any(line.startswith("report: results/runs/r/report.html") for line in lines)
-    assert len(lines) <= MOST
-
-
 def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others():
     tasks = [f"task_{number:02}" for number in range(40)]
     records = [each for task in tasks for each in grid(task=task)]
@@ -187,14 +139,6 @@ def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others():
     assert len(lines) <= MOST
     assert any(line.startswith("worst ") for line in lines)
     assert any("more that score higher or the same, in the report" in line for line in lines)
-
-
-def test_errors_come_by_their_reason_with_how_many_and_in_red():
-    error = {"kind": "judge", "message": "the judge's replies cannot be read: no verdict"}
-    records = [new_record(repeat=r, outcome="error", error=error) for r in range(19)]
-    found = ending(run_report(records), Screen(), skipped=[], folder="r", last=0)
-
-    assert ("19 of 19: the judge's replies cannot be read: no verdict", "red") in list(found)
 
 
 def test_what_goes_on_in_the_report_ends_with_a_whole_word():
@@ -289,19 +233,3 @@ def test_tokens_that_were_not_computed_again_are_counted_by_model():
         "mock: 3,000 prompt tokens, 1,200 computed and 1,800 shared with other prompts (60 % saved)"
     ]
     assert list(shared_lines(records(0, None))) == []
-
-
-def test_a_row_has_score_interval_n_what_has_no_score_and_how_far_it_reads():
-    records = [new_record(length=length, repeat=i) for length in (1000, 4000) for i in range(40)]
-    records += [new_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
-    records.append(new_record(model="a|b", outcome="invalid"))
-
-    head, line, void, scored, *_ = markdown_lines(run_report(records))
-
-    names = ["model", "task", "asked about", "score %", "95 %", "n", "censored", "invalid", "error"]
-    assert head == f"| {' | '.join(names)} | effective length |"
-    assert line == "|---|---|---|---|---|---|---|---|---|---|"
-    assert void == r"| a\|b | niah | code | – | – | 0 | 0 | 1 | 0 | – |"
-    # With both as misses 1k has 40 of 42, whose interval has the bar inside.
-    reach = "undetermined at 1k (none to 4k or more)"
-    assert scored == f"| mock | niah | code | 97.6–100 | scored 100 (91.2–100) | 80 | 2 | 0 | 1 | {reach} |"

@@ -1,6 +1,5 @@
 """RULER's and NeedleBench's tables: weights and means by hand, what is missing, how long a chain is held."""
 
-import json
 from math import sqrt
 
 import pytest
@@ -9,11 +8,9 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
-from needlework.results.report.suites import needlebench_sections, ruler_sections
+from needlework.results.report.suites import needlebench_sections
 from needlework.results.statistics.intervals import Counts, exact_ends
-from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.needlebench import (
     NeedleBenchDesign,
     NeedleBenchPart,
@@ -56,20 +53,6 @@ def test_the_mean_weighs_every_task_the_same():
     assert row.low < row.mean < row.high
 
 
-def test_a_length_without_all_13_tasks_has_no_mean_and_says_which_are_missing():
-    some = records(dict.fromkeys(TASKS[:-1], 1.0) | {"ruler_fwe": None})
-    row = length_of(some)
-
-    assert (row.mean, row.strict, row.missing, row.unscored) == (None, None, ("ruler_fwe", "ruler_qa_2"), 1)
-    assert section_lines(ruler_sections(ruler_tables(some))) == [
-        "RULER · m · en",
-        "  score: the mean of 13 tasks, each weighing the same",
-        "  length  score %   n  unscored",
-        "  4096          –  11         1",
-        "  4096: no mean, as there is no score for fwe, qa_2",
-    ]
-
-
 def test_answers_cut_off_before_anything_right_count_as_0_and_unclear_strict_scores_do_not():
     rows = records(1.0, repeats=2)
     rows[0] = changed(rows[0], details={"score": {"strict": None}})
@@ -86,32 +69,6 @@ def test_controls_and_other_tasks_are_left_out():
 
     assert length_of(records(1.0) + records(0.0, reference={"control": "focused"}) + other).mean == 1
     assert ruler_tables(other) == ()
-
-
-def test_the_whole_table_is_printed_and_written():
-    rows = records(1.0, length=4000, repeats=40) + records(0.5, length=8000, repeats=40)
-    assert section_lines(ruler_sections(ruler_tables(rows))) == [
-        "RULER · m · en",
-        "  score: the mean of 13 tasks, each weighing the same",
-        "  length  score %  95 % interval  strict %    n",
-        "  4k          100       97.6–100      50.0  520",
-        "  8k         50.0      48.8–51.2      25.0  520",
-        "  wAvg(inc) 66.7, wAvg(dec) 83.3",
-        "  effective length, score >= 85.6 %: 4k, 95 % interval 4k",
-    ]
-    written, none = (json.loads(results_bytes(run_report(each)))["ruler"] for each in (records(1.0, repeats=30), []))
-    assert (written[0]["effective_length"], written[0]["increasing"], none) == (">= 4096 (longest tested)", None, [])
-
-
-def test_languages_and_two_tests_of_one_task_have_tables_of_their_own_and_scorers_are_named():
-    tables = ruler_tables(records(1.0) + records(1.0, language="zh", scorer="match"))
-    assert [(table.language, table.scorers) for table in tables] == [("en", ()), ("zh", ("match",))]
-    assert section_lines(ruler_sections(tables))[-1] == "  scored by match, not as RULER does"
-
-    first, *others = records(1.0)
-    tests = [changed(first, task=f"{first.task}@test_{name}", score=score) for name, score in (("a", 1.0), ("b", 0.0))]
-    models = [(table.model, table.lengths[0].mean) for table in ruler_tables([*tests, *others])]
-    assert models == [("m (test_a)", 1.0), ("m (test_b)", pytest.approx(12 / 13))]
 
 
 def test_weighted_means_of_the_published_table():
@@ -228,17 +185,6 @@ def test_controls_are_no_part_of_it(run):
 
     assert (overall.value, overall.n) == (1, len(plain))
     assert len(plain) < len(records)
-
-
-def test_models_have_their_own_rows_the_order_of_records_does_not_matter_and_other_presets_have_none(run, tmp_path):
-    records, design = run()
-    both = [*records, *(changed(record, model="other", outcome="wrong", score=0.0) for record in records)]
-    summaries = needlebench(both, design)
-
-    assert [(each.model, each.rows[0].value) for each in summaries] == [("mock", 1), ("other", 0)]
-    assert needlebench(both[::-1], design) == summaries
-    assert design_of(resolve_settings({}, {}, tmp_path)) is None
-    assert needlebench_sections(needlebench(records, None)) == []
 
 
 def test_what_is_not_as_published_is_told(run, tmp_path):
