@@ -53,13 +53,10 @@ def page_text(html):
     words = [data.strip() for tag, data in page.contents if tag not in ("style", "script") and data.strip()]
     looks = [attributes["class"] for tag, attributes in page.elements if tag == "td" and attributes.get("class")]
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a" and "href" in attributes]
-    parts = [
-        f"{attributes.get('id', '')} open={'open' in attributes}"
-        for tag, attributes in page.elements
-        if tag == "details"
-    ]
+    folded = [attributes for tag, attributes in page.elements if tag == "details" and "open" not in attributes]
+    closed = " ".join(str(attributes.get("id")) for attributes in folded)
     lines = [word for word, before in zip(words, ["", *words], strict=False) if word != before]
-    return "\n".join([*lines, " ".join(looks), " ".join(map(str, links)), " ".join(closed), as_text(page.data())])
+    return "\n".join([*lines, " ".join(looks), " ".join(map(str, links)), closed, as_text(page.data())])
 
 
 @pytest.fixture(scope="module", params=RUNS)
