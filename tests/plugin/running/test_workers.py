@@ -23,14 +23,11 @@ def test_two_workers_give_the_same_results_as_none_and_keep_haystacks_whole(proj
 
 
 def test_a_killed_worker_costs_its_cell_alone(project):
-    result = project.run("-n2", "--depths=0,25,50,75,100", model="mock:die=50")
-    outcomes = {}
-    for record in project.records():
-        outcomes.setdefault(record["outcome"], []).append(record["depth"])
+    result = project.run("-n2", "--lengths=400", "--repeats=2", "-k", "depth0 or depth100 or r0", model="mock:die=50")
 
-    assert set(outcomes["error"]) == {50}
-    assert len(outcomes["error"]) == 2
-    assert len(outcomes["found"]) == 8
+    outcomes = {(record["repeat"], record["depth"]): record["outcome"] for record in project.records()}
+    assert outcomes.pop((0, 50)) == "error"
+    assert list(outcomes.values()) == ["found"] * 4
     assert result.ret == 11
 
 
@@ -71,7 +68,7 @@ def gpus(monkeypatch):
 def test_one_process_where_there_is_one_device(project, gpus):
     gpus("")
     project.pytester.makepyfile(test_needles=ALIAS)
-    result = project.run("-n4", "-k", "nothing", model="smollm2", process=True)
+    result = project.run("-n4", "-k", "nothing", model="smollm2")
 
     assert "one process, not -n 4" in header(result), "though the mark has another name"
     assert not any("created: " in line for line in result.outlines)
@@ -87,34 +84,28 @@ def test_it():
 '''
 
 
-@pytest.mark.parametrize(("test", "model"), [("test_needles.py", "mock:perfect"), ("test_plain.py", "smollm2")])
-def test_other_models_and_tests_that_are_no_cells_keep_their_workers(project, gpus, test, model):
+def test_tests_that_are_no_cells_keep_their_workers(project, gpus):
     gpus("")
     project.pytester.makepyfile(test_plain=IN_A_STRING)
-    result = project.run("-n2", "-k", "len400 or test_it", test, model=model, process=True)
+    result = project.run("-n2", "test_plain.py", model="smollm2")
 
     assert "one process" not in header(result)
     assert any("created: 2/2 workers" in line for line in result.outlines)
 
 
 @pytest.mark.parametrize(
-    ("cards", "options", "line", "groups"),
+    ("cards", "options", "each", "groups"),
     [
-        ("4,7", (), "2 workers, not -n 8: one for each GPU", ["4", "7"]),
-        (
-            "0,1,4,5,6",
-            ("--gpus-per-worker=2", "--model-arg=device_map=auto"),
-            "2 workers, not -n 8: one for each 2 GPUs",
-            ["0,1", "4,5"],
-        ),
+        ("4,7", (), "GPU", ["4", "7"]),
+        ("0,1,4,5,6", ("--gpus-per-worker=2", "--model-arg=device_map=auto"), "2 GPUs", ["0,1", "4,5"]),
     ],
 )
-def test_each_worker_has_cards_of_its_own_out_of_the_callers(project, gpus, cards, options, line, groups):
+def test_each_worker_has_cards_of_its_own_out_of_the_callers(project, gpus, cards, options, each, groups):
     gpus(cards)
     project.pytester.makepyfile(test_devices=DEVICES)
-    result = project.run("-n8", *options, "-k", "test_a or test_b or test_c", model="smollm2", process=True)
+    result = project.run("-n8", *options, "-k", "test_a or test_b or test_c", model="smollm2")
 
-    assert line in header(result)
+    assert f"2 workers, not -n 8: one for each {each}" in header(result)
     assert sorted(json.loads(path.read_text()) for path in project.pytester.path.glob("gpu-*.json")) == groups
 
 
@@ -127,7 +118,7 @@ def test_each_worker_has_cards_of_its_own_out_of_the_callers(project, gpus, card
 )
 def test_groups_that_cannot_be_are_refused_in_one_line(project, gpus, options, remedy):
     gpus("0,1")
-    result = project.run("-n2", *options, model="smollm2", process=True)
+    result = project.run("-n2", *options, model="smollm2")
 
     result.stderr.fnmatch_lines([remedy])
     assert "Traceback" not in result.stderr.str()
