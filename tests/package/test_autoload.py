@@ -87,30 +87,27 @@ def test_our_modules_are_loaded_as_they_are_and_tests_with_their_assertions_rewr
     run.stdout.fnmatch_lines(["*2 tests collected*"])
 
 
-def test_benchmarks_run_in_an_empty_folder(pytester):
-    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus=pydoc", "--run-name=r")
+def test_benchmarks_run_in_an_empty_folder_wherever_the_named_folders_lie(pytester, monkeypatch):
+    here = pytester.mkdir("here")
+    pytester.mkdir("texts").joinpath("a.txt").write_text("One sentence of many. " * 900)
+    monkeypatch.chdir(here)
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus", "../texts", "--run-name=r")
 
     run.stdout.fnmatch_lines(["needlework: preset quick, model mock:perfect, results in results/runs/r", "*2 scored*"])
-    made = {path.name for path in (pytester.path / "results" / "runs" / "r").iterdir()}
+    made = {path.name for path in (here / "results" / "runs" / "r").iterdir()}
     assert {"report.html", "results.json", "summary.json"} <= made
 
 
-def test_needlework_run_is_the_same_run(pytester):
-    run = pytester.run(sys.executable, "-m", "needlework", "run", *CELLS[2:], "--corpus=pydoc", "--run-name=r", "-q")
-
-    run.stdout.fnmatch_lines(["*2 scored*"])
-    assert (pytester.path / "results" / "runs" / "r" / "results.json").is_file()
-
-
-def test_settings_are_read_here_and_not_where_the_documents_lie(pytester):
+def test_needlework_run_reads_settings_here_and_not_where_the_documents_lie(pytester):
     folder = pytester.mkdir("documents")
     (folder / "a.txt").write_text("The ferry to Ulvik leaves at noon. " * 200, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\nrun_name = theirs\n", encoding="utf-8")
     pytester.makeini("[pytest]\nrun_name = ours\n")
 
     words = ["--corpus", str(folder), "--results-dir", str(pytester.path / "runs")]
-    pytester.run(sys.executable, "-m", "needlework", "run", *CELLS[2:], *words, "-q")
+    run = pytester.run(sys.executable, "-m", "needlework", "run", *CELLS[2:], *words, "-q")
 
+    run.stdout.fnmatch_lines(["*2 scored*"])
     assert (pytester.path / "runs" / "ours" / "results.json").is_file()
     assert not (folder / ".pytest_cache").exists()
 
@@ -156,13 +153,3 @@ def test_an_option_of_the_projects_own_that_has_a_name_of_ours_is_one_line(pytes
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = filter(None, run.stderr.lines)
     assert line.startswith("ERROR: --model: a conftest.py or another plugin has an option of that name: rename it")
-
-
-def test_results_go_under_the_current_folder_wherever_the_named_folders_lie(pytester, monkeypatch):
-    here = pytester.mkdir("here")
-    pytester.mkdir("texts").joinpath("a.txt").write_text("One sentence of many. " * 900)
-    monkeypatch.chdir(here)
-    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus", "../texts", "--run-name=r")
-
-    run.stdout.fnmatch_lines(["*2 scored*"])
-    assert (here / "results" / "runs" / "r" / "results.json").is_file()

@@ -12,7 +12,6 @@ from needlework.core.prompts import Message
 from needlework.models import specs
 from needlework.models.checkpoints import file_sha256, read_facts, remembered_sha256, weight_files
 from needlework.models.local import gguf as gguf_cache
-from needlework.models.local import gguf as gguf_words
 from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_tokenizer, is_complete, prepare_gguf
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import installed_gguf, load_model, resolve_tokenizer
@@ -28,18 +27,9 @@ _PREPARE = (
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A tiny GGUF file and a cache, in which two processes prepared it at the same moment."""
+    """A tiny GGUF file and a cache."""
     here = tmp_path_factory.mktemp("gguf")
-    path, cache = write_tiny_gguf(here / "tiny.gguf"), here / "cache"
-    # What a killed conversion leaves must go.
-    folder = gguf_cache.converted_folder(cache, "tiny", file_sha256(path))
-    folder.with_name(f".{folder.name}.dead").mkdir(parents=True)
-    command = [sys.executable, "-c", _PREPARE, str(path), str(cache)]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate(timeout=120) for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    assert said[0][0] == said[1][0]
-    return path, cache
+    return write_tiny_gguf(here / "tiny.gguf"), here / "cache"
 
 
 def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path):
@@ -59,18 +49,24 @@ def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path):
 
 
 def test_a_file_without_a_tokenizer_is_refused_in_one_line(tmp_path):
-    for name, content in (("broken.gguf", "GGUF but no more"), ("empty.gguf", "")):
-        (tmp_path / name).write_text(content)
-        with pytest.raises(InputError, match=rf"{name}.*cannot be read"):
-            resolve_tokenizer("openai:any", {}, f"gguf:{tmp_path / name}", tmp_path)
+    (tmp_path / "broken.gguf").write_text("GGUF but no more")
+    with pytest.raises(InputError, match=r"broken\.gguf.*cannot be read"):
+        resolve_tokenizer("openai:any", {}, f"gguf:{tmp_path / 'broken.gguf'}", tmp_path)
     with pytest.raises(InputError, match=r"--tokenizer gguf.*no such file"):
         resolve_tokenizer("openai:any", {}, f"gguf:{tmp_path / 'absent.gguf'}", tmp_path)
 
 
 @pytest.mark.slow
-def test_two_processes_make_one_conversion(tiny):
-    path, cache = tiny
-    folder = prepare_gguf(path, cache)
+def test_two_processes_make_one_conversion(tmp_path):
+    path, cache = write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path / "cache"
+    # What a killed conversion leaves must go.
+    folder = gguf_cache.converted_folder(cache, "tiny", file_sha256(path))
+    folder.with_name(f".{folder.name}.dead").mkdir(parents=True)
+    command = [sys.executable, "-c", _PREPARE, str(path), str(cache)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert said[0][0] == said[1][0]
     assert is_complete(folder)
     assert sorted(each.name for each in folder.parent.iterdir()) == [folder.name, f"{folder.name}.lock"]
     assert {"model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja"} <= {
@@ -169,14 +165,17 @@ def test_a_torn_checkpoint_is_refused(tiny, tmp_path):
         weight_files(tmp_path / "..")
 
 
-def test_a_tokenizer_is_read_without_torch_and_transformers(tmp_path, smol_tokenizer, monkeypatch):
+@pytest.mark.parametrize("model", ["tiny", pytest.param("smollm2", marks=pytest.mark.slow)])
+def test_a_tokenizer_is_read_without_torch_and_transformers(model, tiny, cache_dir, tmp_path, monkeypatch):
+    (path, cache), spec = (tiny, f"gguf:{tiny[0]}") if model == "tiny" else ((installed_gguf(), cache_dir), model)
+    with_both = resolve_tokenizer(spec, {}, None, cache)
     monkeypatch.setattr("needlework.models.local.gguf.missing_packages", lambda: ["torch"])
-    convert_tokenizer(installed_gguf(), tmp_path)
+    convert_tokenizer(path, tmp_path)
     plain = folder_tokenizer(tmp_path)
     messages = (Message("system", "Be brief."), Message("user", "Where?"))
-    assert plain.render_chat(messages) == smol_tokenizer.render_chat(messages)
+    assert plain.render_chat(messages) == with_both.render_chat(messages)
     for text in ("The code\n1234567 isn't  \t<|im_end|>\n\n 😀", "红房子在河边。 12 March 1921"):
-        assert plain.encode(text).ids.tolist() == smol_tokenizer.encode(text).ids.tolist()
+        assert plain.encode(text).ids.tolist() == with_both.encode(text).ids.tolist()
 
 
 def test_smollm2_counts_a_number_after_a_line_end_as_the_real_model_does(smol_tokenizer):
@@ -188,7 +187,7 @@ def test_smollm2_counts_a_number_after_a_line_end_as_the_real_model_does(smol_to
 def converted(tmp_path, monkeypatch):
     def make(kind, rule):
         fields = {"ggml.model": kind, "ggml.pre": rule}
-        monkeypatch.setattr(gguf_words, "_tokenizer_fields", lambda _source: fields)
+        monkeypatch.setattr(gguf_cache, "_tokenizer_fields", lambda _source: fields)
         (tmp_path / "tokenizer.json").write_text(json.dumps({"pre_tokenizer": None}))
         apply_word_rule(tmp_path / "x.gguf", tmp_path)
         return json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]

@@ -49,7 +49,8 @@ def expected(library_model, smol_tokenizer, chat):
     return answers
 
 
-@pytest.mark.parametrize("limits", [pytest.param(Limits(16, 16, 0), marks=pytest.mark.slow), Limits(64, 1, 0)])
+@pytest.mark.slow
+@pytest.mark.parametrize("limits", [Limits(16, 16, 0), Limits(64, 1, 0)])
 def test_answers_are_those_of_generate(library_model, smol_tokenizer, chat, expected, limits):
     prompts = [chat(smol_tokenizer, question).prompt.ids for question in QUESTIONS]
     generated = GreedyDecoder(library_model, [2]).run(prompts, [12] * len(prompts), limits)
@@ -71,11 +72,13 @@ def test_a_response_is_complete(smol, smol_tokenizer, chat):
     assert (cut.finish_reason, cut.completion_tokens) == ("length", 2)
 
 
-def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(smol, smol_tokenizer, chat, expected):
-    requests = [chat(smol_tokenizer, question, 12) for question in QUESTIONS]
+def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(smol, smol_tokenizer, chat):
+    requests = [chat(smol_tokenizer, question, 6) for question in QUESTIONS]
+    alone = [smol.respond(request).text for request in requests]
     smol.forget()
     responses = smol.respond_many(requests)
-    assert [response.text for response in responses] == [smol_tokenizer.decode(ids) for ids in expected]
+    assert [response.text for response in responses] == alone
+    assert len(set(alone)) > 2
     computed = sum(
         len(request.prompt.ids) - (response.cached_tokens or 0)
         for request, response in zip(requests, responses, strict=True)

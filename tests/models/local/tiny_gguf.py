@@ -28,6 +28,7 @@ def write_tiny_gguf(path, seed=0):
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(len(tokens))
     writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("smollm")
     writer.add_token_list(tokens)
     writer.add_token_types([int(kind) for kind in kinds])
     writer.add_token_merges(["t h"])

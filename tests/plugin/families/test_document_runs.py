@@ -150,11 +150,11 @@ def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder
         )
         assert not (project.runs / "r").exists()
         assert not any("messages" in request.body for request in server.requests)
-        project.run(*options).stdout.fnmatch_lines(
+        project.run(*options, "-n2").stdout.fnmatch_lines(
             ["questions: openai:writer writes one about each of 20 documents, kept in *.json"]
         )
         records = project.records()
-        project.run(*options, "-n2")
+        project.run(*options)
         assert sum("messages" in request.body for request in server.requests) == 20
     assert len(records) == len(project.journal()) == 20
     assert {record["outcome"] for record in records} == {"found"}
@@ -192,7 +192,7 @@ def test_what_cannot_be_asked_is_one_line(project, folder, options, line):
 # -- what is told ------------------------------------------------------------------------------------------------
 
 
-def test_a_vote_is_told_everywhere(project, run, capsys):
+def test_a_vote_is_told_everywhere(project, run, capsys, pictures):
     result = run("--task=doc_position", "--vote=3", "--depths=0,25,100", model="mock:middle")
     content = project.json("results.json")
     (own,) = content["documents"]

@@ -55,7 +55,7 @@ def test_no_line_is_wider_than_the_terminal(project, monkeypatch):
     assert "\x1b" not in result.stdout.str()
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("cp1252", marks=pytest.mark.slow)])
 def test_other_encodings_take_every_line(project, monkeypatch, encoding):
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
     result = project.run(SHORT, model="mock:middle", process=True)

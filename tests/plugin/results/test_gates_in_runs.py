@@ -45,7 +45,7 @@ def test_cells_with_a_needle_of_their_own_are_samples(project):
 
 
 def test_top_up_runs_in_one_process(project):
-    result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=9", "-n2", process=True)
+    result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=9", "-n2")
 
     assert len(project.records()) == 6 + 9
     result.stdout.fnmatch_lines(["needlework: one process, not -n 2: --top-up decides what is asked next"])

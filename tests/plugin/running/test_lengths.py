@@ -1,5 +1,7 @@
 """A part of the grid: `--limit`, lengths that fit some tasks only, and `--lengths window`."""
 
+import pytest
+
 from tests.loopback import loopback
 
 
@@ -27,9 +29,10 @@ def test_a_limited_run_says_so_and_goes_on_without(project):
 SHORT = ("--task=niah,icl", "--preset=families", "--lengths=150,600", "--language=en", "--depths=50")
 
 
-def test_what_fits_is_run_and_the_rest_is_named_in_terminal_and_files(project):
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+def test_what_fits_is_run_and_the_rest_is_named_in_terminal_and_files(project, workers):
     project.asks("niah", "icl")
-    result = project.run(*SHORT, "-n2")
+    result = project.run(*SHORT, workers)
 
     assert result.ret == 0
     cells = {(record["task"], record["length"]) for record in project.records()}

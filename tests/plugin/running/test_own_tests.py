@@ -22,7 +22,7 @@ def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project):
 
 def test_a_failure_after_scoring_keeps_the_score_and_half_a_surrogate_in_it_ends_no_worker(project):
     project.test_does("assert_scored(generate(cell))", "raise RuntimeError('\\ud800 mine')")
-    result = project.run("--depths=50", "--lengths=400", "-n1", process=True)
+    result = project.run("--depths=50", "--lengths=400", "-n1")
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*RuntimeError: * mine*", "*1 failed*"])

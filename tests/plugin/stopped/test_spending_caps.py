@@ -16,7 +16,7 @@ def test_a_run_ends_at_its_cap_and_goes_on_with_more(project, workers):
     )
     before = len(read_run(project.runs / "r").records)
     assert before < 6
-    refused = project.run("--max-cost=1", "--price=1000,1", *workers)
+    refused = project.run("--max-cost=1", "--price=1000,1")
     refused.stderr.fnmatch_lines(["*--max-cost: '1': this run has spent 1.* dollars already: give more*"])
     whole = project.run("--max-tokens=100k", "--price=1000,1")
 
