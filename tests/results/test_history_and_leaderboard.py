@@ -48,11 +48,6 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(w
     assert [run["score_with_misses"] for run in series["runs"]] == pytest.approx([1, 20 / 24, 1])
 
 
-def test_where_a_date_repeats_all_runs_are_told_by_their_names(write, capsys):
-    runs = [write("a", day=3), write("b", day=3), write("c", 0, day=4)]
-    assert "fell between b and c, from 100 to 0 %" in output(capsys, "history", *runs)
-
-
 @pytest.mark.parametrize(
     ("right", "sentence", "note"),
     [

@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 import needlework
 from needlework.core.errors import InputError
 from needlework.core.record import Record
-from needlework.results.files.csv_files import COLUMNS, write_cells, write_csv
+from needlework.results.files.csv_files import COLUMNS, write_csv
 from needlework.results.files.json_files import read_json, results_bytes, summary_object, write_json, write_summary
-from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import clean
-from tests.results.clopper_pearson import clopper_pearson
 from tests.results.new_record import new_record
 from tests.results.run_folders import write_run
 
@@ -61,37 +59,6 @@ def test_json_never_has_nan():
     odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
     content = json.loads(results_bytes(run_report([new_record(details={"score": odd})])), parse_constant=pytest.fail)
     assert content["records"][0]["details"]["score"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
-
-
-def test_json_summary_has_the_denominators():
-    names = ("found", "censored", "invalid", "error", "error")
-    report = run_report([new_record(repeat=i, outcome=name) for i, name in enumerate(names)])
-    (panel,) = json.loads(results_bytes(report))["summary"]
-
-    overall = panel["overall"]
-    assert (overall["n"], overall["mean"], overall["interval"]) == (1, 1.0, None)
-    assert (overall["censored"], overall["invalid"], overall["skipped"], overall["error"]) == (1, 1, 0, 2)
-    assert overall["range"] == [0.5, 1.0]
-    for part in ("cells", "columns", "rows"):
-        (group,) = panel[part]
-        assert group["outcomes"] == {"found": 1, "censored": 1, "invalid": 1, "error": 2}
-        assert (group["n"], group["trials"], group["mean"]) == (1, 5, 1.0)
-        assert (group["low"], group["high"], group["clusters"]) == (None, None, 1)
-
-
-def test_cells_csv_has_the_denominators_of_every_cell(tmp_path):
-    names = ("found", "wrong", "censored", "error")
-    records = [new_record(repeat=i, outcome=name, model="=cmd") for i, name in enumerate(names)]
-    panels = summarise([*records, new_record(model="=cmd", depth=None, outcome="skipped")])
-    write_cells(tmp_path / "cells.csv", panels)
-    with (tmp_path / "cells.csv").open(encoding="utf-8", newline="") as file:
-        scored, skipped = csv.DictReader(file)
-
-    assert (scored["model"], scored["length"], scored["depth"]) == ("'=cmd", "1000", "50")
-    assert (scored["n"], scored["trials"], scored["score"], scored["interval"]) == ("2", "4", "0.5", "gaffke")
-    assert (float(scored["low"]), float(scored["high"])) == pytest.approx(clopper_pearson(0.5, 2))
-    assert [scored[name] for name in OUTCOMES] == ["1", "0", "1", "0", "0", "0", "1", "0", "0", "0", "1"]
-    assert (skipped["depth"], skipped["score"], skipped["n"], skipped["skipped"]) == ("all", "", "0", "1")
 
 
 @pytest.mark.parametrize(

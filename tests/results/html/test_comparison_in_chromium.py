@@ -12,7 +12,6 @@ from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
-CELLS = "table.heat tbody td"
 CHANGED = 'a[href^="#cell-"]'
 MODELS = {"zeta/a-very-long-name-of-a-model-and-its-quantisation-q4_k_m": 0.25, "beta": 1.0, "alpha<script>": 0.5}
 
@@ -38,27 +37,6 @@ def text(make_record):
         ]
 
     return comparison_html(compare_runs({"old": run(False), "new": run(True)}), title="B − A")
-
-
-def test_it_loads_silently_and_alone(browser, text):
-    browser.show(text)
-
-    assert browser.driver.get_log("browser") == []
-    assert browser.requests == ["/report.html"]
-    assert len(browser.texts(CELLS)) == 6
-
-
-def test_the_tooltip_has_the_difference_and_its_interval(browser, text):
-    from selenium.webdriver import ActionChains
-
-    browser.show(text)
-    cell = browser.driver.find_elements("css selector", CELLS)[3]
-    ActionChains(browser.driver).move_to_element(cell).perform()
-    tip = browser.texts("#tip")[0]
-
-    assert "length 8,000 · depth 50 %" in tip
-    assert "B − A = -100.0 points (too few samples for an interval), n = 2" in tip
-    assert "A 100 % · B 0 %" in tip
 
 
 def test_a_click_in_the_list_shows_both_answers_side_by_side(browser, text):

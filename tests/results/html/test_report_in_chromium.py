@@ -237,17 +237,6 @@ def answers(make_record):
     ]
 
 
-@pytest.mark.parametrize("width", [320, 400, 1280])
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_answer_and_its_picture_fill_less_than_two_screens(browser, make_record, width, dark):
-    browser.show(page(answers(make_record)), width=width, dark=dark, unfold=False)
-
-    assert browser.ask("return [...document.querySelectorAll('details')].filter(part => part.open).length") == 0
-    assert browser.ask("return document.documentElement.scrollWidth") <= width
-    assert browser.ask("return document.querySelector('h1').getBoundingClientRect().top") < 150
-    assert width < 1000 or browser.ask("return document.documentElement.scrollHeight") < 1800
-
-
 def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(browser, make_record):
     browser.show(page(answers(make_record)), unfold=False)
     browser.click("button.place", 2)

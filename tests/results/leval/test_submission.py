@@ -56,28 +56,12 @@ def test_rouge_has_three_averages_of_the_answers_details():
     assert [rows[f"ROUGE-{name} average"].score.value for name in "12L"] == pytest.approx([0.6, 0.2, 0.4])
 
 
-def test_what_has_no_score_is_counted_and_in_no_mean():
-    records = answered("tpo", [1.0, None]) + answered("quality", [1.0])
-    row = averages(records)["closed average"]
-
-    assert (row.n, row.unscored) == (2, 1)
-    assert "unscored" in "\n".join(section_lines(leval_sections(leval_summaries(records))))
-
-
 def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart():
     records = answered("harbour", [0.5]) + answered("mill", [1.0])
     both = records + [changed(record, length=8_000) for record in records]
 
     assert averages(records)["all tasks"].score.value == 0.75
     assert [each.length for each in leval_summaries(both)] == [8_000, 16_000]
-
-
-def test_one_task_has_no_average():
-    assert leval_summaries(answered("tpo", [1.0])) == ()
-    summaries = leval_summaries(answered("tpo", [1.0]) + answered("quality", [0.0]))
-    lines = section_lines(leval_sections(summaries))
-    assert lines[0] == "L-Eval · mock · 16k"
-    assert any(line.strip().startswith("closed: not the published average, without tpo 1 of 269") for line in lines)
 
 
 GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}

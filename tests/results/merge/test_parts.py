@@ -20,8 +20,6 @@ from needlework.results.merge.status import main, progress_of_run, time_left
 from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import Planned, write_shard_file
-from needlework.results.style import clock
-from tests.results.changed import changed
 from tests.results.new_record import new_record
 
 MODEL = {
@@ -194,14 +192,6 @@ def test_the_time_left_is_estimated_by_tokens(tmp_path):
     assert only(run).left_s == pytest.approx(180)
 
 
-def test_failures_and_answers_that_wait_for_their_test_are_done(tmp_path):
-    run = write(tmp_path / "r", [record(0), record(1, outcome="error"), record(1), record(2, outcome="error")])
-    lines = [changed(record(0), key=f"k1000 {repeat}", outcome="unscored", score=None) for repeat in (0, 3)]
-    (run / "answers-1.jsonl").write_text("".join(f"{line_of(line)}\n" for line in lines))
-
-    assert (only(run).done, only(run).errors) == (4, 1)
-
-
 @pytest.mark.parametrize(("records", "state", "left"), [(4, "ended", 0), (1, "interrupted", None)])
 def test_a_run_that_ended_is_whole_or_interrupted(tmp_path, records, state, left):
     part = only(write(tmp_path / "r", [record(repeat) for repeat in range(records)], ended=True))
@@ -232,7 +222,3 @@ def test_the_command_prints_lines_or_json_and_refuses_other_folders(tmp_path, ca
     assert (content["done"], content["expected"], content["parts"][0]["name"]) == (1, 4, "r")
     assert main([str(tmp_path)]) == 2
     assert "has no journal.jsonl and no shards" in capsys.readouterr().err
-
-
-def test_times_are_short():
-    assert [clock(seconds) for seconds in (None, 9, 309, 3909)] == ["", "0:09", "5:09", "1:05:09"]

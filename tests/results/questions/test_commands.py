@@ -190,12 +190,6 @@ def test_killed_it_goes_on_where_it_was(questions, rows, animals, out):
     assert len(rows(out)) == 5
 
 
-def test_who_pipes_the_lines_to_head_has_the_file(animals, out):
-    make = f"{sys.executable} -m needlework questions make {animals} --template gap --out {out}"
-    subprocess.run(f"{make} | true", shell=True, check=False, cwd=ROOT, capture_output=True)
-    assert out.exists()
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [

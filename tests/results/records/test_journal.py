@@ -6,7 +6,6 @@ import json
 import os
 from contextlib import closing
 from dataclasses import replace
-from io import FileIO
 from types import SimpleNamespace
 
 import pytest
@@ -22,7 +21,6 @@ from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (
     Journal,
     WaitingAnswers,
-    damage_note,
     drop_waiting,
     line_of,
     read_counting_damage,
@@ -82,21 +80,6 @@ def test_a_file_without_a_single_whole_line_is_emptied(path, size):
     write(path, record(1))
 
     assert read_journal(path) == [record(1)]
-
-
-def test_a_full_disk_is_one_line_and_leaves_whole_lines(path):
-    journal = Journal(path, fresh=False)
-    journal.append(line_of(record(1)))
-    # /dev/full takes the open and refuses the write, as a full disk does.
-    whole, journal._file = journal._file, FileIO("/dev/full", "r+")
-    with pytest.raises(InputError, match="free space"):
-        journal.append(line_of(record(2)))
-    journal._file.close()
-    journal._file = whole
-    journal.append(line_of(record(3)))
-    journal.close()
-
-    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["k1", "k3"]
 
 
 def test_a_damaged_line_costs_that_line_alone_and_is_counted(path):
@@ -159,17 +142,6 @@ def test_an_answer_is_found_by_its_key(tmp_path):
     assert line.timing.worker == "gw0"
     assert recorded_response(stored.record) == Response("It is 42.", prompt_tokens=9, latency_s=0.5)
     assert (stored.record.prompt, stored.replayed) == (PromptFacts(tokens=9), False)
-
-
-@pytest.mark.parametrize("tail", ["", "{", '{"key": "half'])
-def test_half_a_line_of_a_killed_process_takes_no_further_answer_with_it(tmp_path, tail):
-    """A process of the same number may have been killed while it wrote."""
-    write_waiting(tmp_path, unscored_record(exchange("a"), **NAMES))
-    (path,) = tmp_path.iterdir()
-    path.write_text(path.read_text() + tail)
-    write_waiting(tmp_path, unscored_record(exchange("b"), **NAMES))
-
-    assert [record.key for record in read_waiting(tmp_path)] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -239,8 +211,3 @@ def test_a_ruling_that_was_edited_is_passed_over(change, tmp_path):
 
     assert set(read_rulings(tmp_path)) == {"k"}
     assert read_waiting(tmp_path) == []
-
-
-@pytest.mark.parametrize(("lines", "words"), [(1, "1 line of"), (2, "2 lines of")])
-def test_damaged_lines_are_counted_in_words(lines, words):
-    assert damage_note(lines).startswith(f"{words} journal.jsonl could not be read (damaged)")

@@ -13,9 +13,8 @@ import needlework
 from needlework.core.errors import InputError
 from needlework.pytest_plugin.progress import Pace, shortened
 from needlework.pytest_plugin.run_command import _words
-from needlework.results.files.read_run import Run
 from needlework.results.gates.gate import Verdict
-from needlework.results.run.session import exit_status, kept_lines, left_lines, replayed_lines
+from needlework.results.run.session import exit_status, left_lines, replayed_lines
 from tests.results.new_record import new_record
 
 ROOT = Path(needlework.__path__[0]).parent
@@ -73,12 +72,6 @@ def test_a_plan_is_printed_and_is_no_run(monkeypatch, tmp_path, capfd):
     assert needlework.run(plan=True, model="mock:perfect", lengths=[500], depths=[50]) is None
     assert "nothing was run; leave out --plan to run it" in capfd.readouterr().out
     assert not list(tmp_path.rglob("journal.jsonl"))
-
-
-def test_a_run_shows_itself_in_one_line(tmp_path):
-    run = Run(tmp_path / "nightly", (), {}, planned=25)
-    assert repr(run).startswith("<Run nightly: 0 of 25 trials, no model; ")
-    assert "\n" not in repr(run)
 
 
 LINE = "2/4 cells · 30 tok/s · 25 % shared · 1:00 left"
@@ -148,24 +141,11 @@ def test_a_terminal_shows_the_line_and_keeps_nothing_of_it(tmp_path):
     assert "cells ·" not in re.sub(r"\x1b7.*?\x1b8", "", output)
 
 
-def test_a_pipe_gets_no_line(tmp_path):
-    output = run(False, tmp_path, "mock:perfect")
-
-    assert "scored" in output
-    assert "\x1b7" not in output
-
-
 def test_answers_from_the_journal_are_counted():
     assert list(replayed_lines(0, 1, "earlier", 1)) == []
     assert list(replayed_lines(1, 2, "earlier", 2)) == [
         "1 of 2 answers are from this run's journal, written earlier; 1 were asked now"
     ]
-
-
-def test_answers_that_nobody_scored_are_counted():
-    assert list(kept_lines(0)) == []
-    assert list(kept_lines(1)) == ["1 more answer came before the end and is kept"]
-    assert list(kept_lines(190)) == ["190 more answers came before the end and are kept"]
 
 
 def test_records_of_other_options_and_prompts_are_told():

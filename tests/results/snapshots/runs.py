@@ -229,7 +229,8 @@ def moved_documents():
     """Own documents at several lengths, and nothing else; an error at the longest."""
     records = [asked(q, "found" if q else "wrong", depth=d, length=n) for q in range(3) for d in (0.0, 100.0)
                for n in (4000, 8000)]  # fmt: skip
-    return run_report([*records, asked(0, "error", length=16000), asked(0, "error", task="doc_size")])
+    records += [asked(q, depth=50.0, length=2000, repeat=repeat) for q in range(3) for repeat in range(2)]
+    return run_report([*records, asked(0, "error", length=16000), asked(0, "error", task="doc_size")], vote=2)
 
 
 RUNS = {

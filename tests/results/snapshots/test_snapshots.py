@@ -26,7 +26,7 @@ from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
-from needlework.results.tables.summary import ending, markdown_lines, next_line, run_lines
+from needlework.results.tables.summary import ending, markdown_lines, next_line, run_lines, shared_lines
 from needlework.results.tables.terminal import Screen
 from tests.results.html.pages import Page
 from tests.results.snapshots.runs import RUNS, compared
@@ -66,7 +66,7 @@ def report(request):
 
 def test_the_end_of_a_run(report, snapshot):
     lines = [f"{color:6} {line}" for line, color in ending(report, Screen(100), skipped=[], folder="runs/r", last=2)]
-    assert "\n".join([*lines, next_line(report, "runs/r")]) == snapshot
+    assert "\n".join([*lines, next_line(report, "runs/r"), *shared_lines(report.records)]) == snapshot
 
 
 def test_the_terminal(report, snapshot):

@@ -27,7 +27,7 @@ from needlework.results.style import (
     percent1,
     score_glyph,
 )
-from needlework.results.tables.summary import MOST, ending, markdown_lines, run_lines, shared_lines, unscored_lines
+from needlework.results.tables.summary import MOST, ending, markdown_lines, run_lines, unscored_lines
 from needlework.results.tables.terminal import Screen, terminal_heatmaps
 from tests.results.new_record import new_record
 
@@ -222,14 +222,3 @@ def test_a_servers_words_are_data_and_scored_trials_have_no_line():
     (line,) = unscored_lines([*scored, record("invalid", "x: \x1b[31mred\x1b[0m\nline " + "a" * 1000, "x")])
     assert "\x1b" not in line
     assert len(line) < 330
-
-
-def test_tokens_that_were_not_computed_again_are_counted_by_model():
-    def records(*cached):
-        fields = [{"prompt": {"tokens": 1_000}, "timing": {"cached_tokens": tokens}} for tokens in cached]
-        return [new_record(repeat=at, **each) for at, each in enumerate(fields)]
-
-    assert list(shared_lines(records(0, 900, 900))) == [
-        "mock: 3,000 prompt tokens, 1,200 computed and 1,800 shared with other prompts (60 % saved)"
-    ]
-    assert list(shared_lines(records(0, None))) == []

@@ -5,8 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.results.files.json_files import comparison_object
-from needlework.results.html.comparison import comparison_html
 from needlework.results.report.comparison import (
     comparison_lines,
     comparison_sentence,
@@ -71,19 +69,6 @@ def test_a_drop_at_one_depth_by_hand():
     rows = [(depth, group.difference.mean) for depth, group in task.rows.items()]
     assert rows == [(0.0, 0.0), (50.0, -1.0), (100.0, 0.0)]
     assert "means of cells as seen: 2 cells regressed, 0 improved" in lines_of(ALL, second)
-
-
-def test_every_mean_and_difference_has_its_interval():
-    first = grid(lambda length, depth, repeat: float(repeat % 4 > 0))
-    second = grid(lambda length, depth, repeat: float(repeat % 4 > 0 and not (depth == 50 and repeat % 2)))
-    (task,) = pair_of(first, second).tasks
-    cell = task.cells[4000, 50.0]
-
-    for group in (task.whole, cell, *task.columns.values(), *task.rows.values()):
-        for mean, interval in zip(group.means, group.intervals, strict=True):
-            assert interval.low < mean < interval.high
-        assert group.difference.low <= group.difference.mean <= group.difference.high
-    assert (cell.n, *cell.means, cell.difference.mean) == (12, 0.75, 0.25, -0.5)
 
 
 def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart():
@@ -234,25 +219,6 @@ def test_trials_that_neither_run_could_answer_are_no_loss():
     assert (whole.losses, whole.counted) == ((), whole.difference)
 
 
-def test_answers_of_nothing_are_counted_beside_the_score():
-    first, second = (
-        [record(score, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
-        for score, outcomes in ((1.0, ["found"] * 3), (0.0, ["empty", "empty", "refused"]))
-    )
-    assert "B: B: 3 trials, 3 scored (1 refused, 2 empty)" in lines_of(first, second)
-
-
-def test_each_run_is_compared_with_its_base_in_the_order_given():
-    runs = compare_runs({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
-
-    verdicts = {each.name: (each.verdict, each.worse_from) for each in runs}
-    assert verdicts == {"base": (None, None), "worse": ("worse", 4000), "same": ("no difference shown", None)}
-    assert list(verdicts) == ["base", "worse", "same"]
-    assert {length: scores.mean for length, scores in runs[1].lengths.items()} == {1000: 1.0, 4000: 0.0}
-    previous = compare_runs({"a": ALL, "b": NONE_AT_4K, "c": ALL}, "previous")
-    assert [each.verdict for each in previous] == [None, "worse", "better"]
-
-
 def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where():
     both = [*ALL, *grid(lambda *at: float(at[1] != 50), task="chain")]
     base, run = compare_runs({"base": both, "mixed": [*NONE_AT_4K, *grid(lambda *_: 1.0, task="chain")]})
@@ -283,58 +249,3 @@ def test_samples_too_few_for_any_p_with_so_many_runs_are_undetermined_and_say_so
     few = "  undetermined: too few samples for a verdict (a, b, c, d); give --repeats 8 or more"
     assert few in comparison_lines(runs)
     assert compare_runs({"base": seven, "a": wrong})[1].verdict == "worse"
-
-
-@pytest.mark.parametrize("runs", [{"base": []}, {"base": [], "other": ALL}, {"base": ALL, "other": []}])
-def test_runs_that_are_not_there_spoil_nothing(runs):
-    rows = compare_runs(runs)
-
-    comparison_lines(rows)
-    comparison_object(rows, {})
-    comparison_html(rows, title="t")
-    assert all(each.verdict is None for each in rows)
-
-
-def test_other_cells_are_not_compared_and_other_prompts_are_told():
-    reworded = [changed(each, prompt={"sha256": "other"}) for each in ALL]
-    lines = comparison_lines(compare_runs({"base": ALL, "away": [record(length=77)], "reworded": reworded}))
-
-    assert any("away is not compared" in line and "no trial in common" in line for line in lines)
-    assert "  caution: reworded was asked other prompts in 72 trials (another tokenizer?)" in lines
-
-
-def test_the_json_is_small_and_has_what_a_dashboard_shows():
-    censored = [changed(each, outcome="censored", score=None) if each.repeat % 2 else each for each in ALL]
-    runs = compare_runs({"base": ALL, "small": SKIPPED_AT_4K, "half": censored})
-    base, small, half = comparison_object(runs, {"small": {"window": 1024}})
-
-    assert (base["score"], base["difference"], base["verdict"], base["range"]) == (1.0, None, None, None)
-    assert (small["window"], small["verdict"], small["worse_from"], small["scored"]) == (1024, "worse", 4000, 36)
-    assert small["losses"] == [
-        {
-            "configuration": "small", "lost": 36, "of": 72, "outcomes": {"skipped": 36},
-            "lengths": {"4000": {"lost": 36, "of": 36}},
-        }
-    ]  # fmt: skip
-    assert small["difference"]["losses_as_misses"]["mean"] == -0.5
-    assert [each["length"] for each in small["lengths"]] == [1000, 4000]
-    assert half["range"] == [0.5, 1.0]
-    assert any("50.0–100, scored 100 (" in line for line in comparison_lines(runs))
-
-
-def test_one_sentence_says_which_is_which():
-    right = [record(repeat=at) for at in range(12)]
-    wrong = [record(0.0, repeat=at) for at in range(12)]
-
-    def sentence(base="first", **runs):
-        return comparison_sentence(compare_runs({"a": right, **runs}, base))
-
-    assert (
-        sentence(b=wrong, c=right, d=wrong)
-        == "Compared with a, worse: b (-100.0 points, 95 % sure: -100.0..-47.1), d (-100.0 points, 95 % sure:"
-        " -100.0..-47.1); no difference shown: c."
-    )
-    assert sentence("previous", b=wrong, c=right).startswith("Compared with the run before it, worse: b (")
-    assert sentence(**dict.fromkeys("bcdef", wrong)).endswith(", and 2 more.")
-    assert sentence(b=wrong[:2], c=[]) == "Compared with a, undetermined: b; not compared: c."
-    assert comparison_sentence(compare_runs({"a": right})) == ""

@@ -3,7 +3,6 @@
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.results.report.comparison import PARTS_SHOWN, differing_lines
 from needlework.results.statistics.comparison.provenance import (
     changed_parts,
     check_dtypes,
@@ -120,11 +119,3 @@ def test_models_are_known_by_their_weights():
     assert weights_lines({"a": manifest("m", "s"), "b": manifest("m", "t")}) == [
         "a and b are different weights under one name, m"
     ]
-
-
-def test_of_many_differences_the_rest_is_counted():
-    lines = differing_lines([f"part {number}" for number in range(PARTS_SHOWN + 3)], "the runs", "in the report")
-
-    assert lines[-1] == "  and 3 more, in the report"
-    assert len(lines) == 1 + PARTS_SHOWN + 1
-    assert len(differing_lines(["part"] * PARTS_SHOWN, "the runs", "in the report")) == 1 + PARTS_SHOWN

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.results.statistics.intervals import (
     Counts,
-    assumed_discordance,
     cluster_sums,
     connor,
     counts_of,
@@ -119,13 +118,6 @@ def test_one_sample_says_nothing_of_others():
         assert score_interval([1.0] * trials, [0] * trials) is None
 
 
-@pytest.mark.parametrize("scores", [[0.5, 0.5], [0.5] * 3, [0.5] * 30])
-def test_few_or_equal_partial_scores_do_not_claim_certainty(scores):
-    interval = score_interval(scores, range(len(scores)))
-    assert interval.low < 0.45
-    assert interval.high > 0.55
-
-
 def test_columns_are_drawn_together_and_gaps_are_left_out():
     """Two equal columns stay equal in every draw; a column without values has no mean."""
     table = [[float(i), float(i), np.nan] for i in range(12)]
@@ -181,11 +173,6 @@ def test_p_is_exact_for_any_number_of_samples():
     )  # binomial
 
 
-def test_every_pair_must_have_a_sample():
-    with pytest.raises(ValueError, match="argument"):
-        pairs_of([1.0], [])
-
-
 trials = st.lists(
     st.tuples(st.integers(0, 12), st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])), min_size=1
 )
@@ -218,10 +205,6 @@ def test_holm_is_as_published_and_leaves_out_what_was_not_tested():
 def test_connors_formula_by_hand():
     """(1.95996 sqrt(0.2) + 0.84162 sqrt(0.19))2 / 0.01 = (0.87652 + 0.36685)2 / 0.01 = 154.6."""
     assert connor(0.1, 0.2) == 155
-
-
-def test_discordance_of_runs_that_know_nothing_of_each_other():
-    assert assumed_discordance(0.1, 0.9) == pytest.approx(0.9 * 0.2 + 0.8 * 0.1)
 
 
 @pytest.mark.parametrize(("drop", "discordance"), [(0.1, 0.2), (0.2, 0.3), (0.3, 0.3), (0.05, 0.1)])

@@ -1,17 +1,11 @@
 """What a run is based on, what went wrong in it, and what to run next."""
 
-from collections.abc import Callable
-
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
-from tests.results.document_records import asked
-
-Make = Callable[..., Record]
 
 
 @pytest.mark.parametrize(
@@ -49,14 +43,6 @@ def test_reasons_that_differ_in_numbers_are_one(make_record, messages, faults):
         for at, message in enumerate(messages)
     ]
     assert [fault.text for fault in headline_of(run_report(records)).faults] == faults
-
-
-def test_errors_are_told_with_their_reasons(make_record):
-    errors = [make_record(repeat=i, outcome="error", error={"message": f"reply {i}: no `reason`"}) for i in range(3)]
-    told = headline_of(run_report([*errors, make_record(repeat=9, outcome="invalid", why="cut by the server")]))
-    assert told.sentence == ("mock has no score: 1 of 4 questions not read as they were sent; 3 of 4 questions failed.")
-    assert [fault.text for fault in told.faults] == ["3 of 4: reply 0: no `reason`", "1 of 4: cut by the server"]
-    assert told.rests == "4 trials of 4 independent questions; 4 without a score (1 invalid, 3 error)"
 
 
 PROOF = "to prove a length, as far as every answer is right"
@@ -99,16 +85,3 @@ def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make
     assert next_run(records, 24) is None
     assert next_run(records[:4], 2) == NextRun(HALF, 8)
     assert next_run(records[:4]) == NextRun(HALF, 16)
-
-
-def test_a_limit_is_what_stands_in_the_way_of_a_surer_score(make_record):
-    records = [make_record(repeat=i, outcome=outcome) for i, outcome in enumerate(("found", "wrong"))]
-    told = headline_of(run_report(records, facts=run_facts({"options": {"limit": 2.0}}, "first")))
-    assert told.next_run == NextRun("the same command with --run-name first without --limit 2")
-
-
-def test_a_question_counts_once_however_its_answer_is_taken_out():
-    absent = [asked(question, task="doc_absent", arm=arm) for question in range(4) for arm in ("absent", "near")]
-    told = headline_of(run_report(absent)).next_run
-    assert told is not None
-    assert told.what.startswith("ask more than 4 questions")

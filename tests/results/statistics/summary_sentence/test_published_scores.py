@@ -1,19 +1,13 @@
 """The sentence says the score that a published benchmark reports, first."""
 
-from collections.abc import Callable
-
 import pytest
 
-from needlework.core.record import Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.summary_sentence import headline_of
-from tests.results.changed import changed
-
-Make = Callable[..., Record]
 
 
 def sentence(records):
@@ -84,14 +78,6 @@ def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_
     assert "RULER's mean" not in sentence([*records, make_record(task="chain")])
     several = sentence(ruler(make_record, {4000: 0, 8000: 1, 16000: 9}))
     assert "; by the means alone it holds RULER's 85.6 % up to 8k tokens;" in several
-
-
-def test_two_models_have_their_published_scores_beside_each_other(make_record):
-    records = ruler(make_record, {4000: 0}) + [changed(each, model="b") for each in ruler(make_record, {4000: 13})]
-    assert sentence(records).startswith("2 models, scores in percent: b 0 (")
-    assert sentence([record for record in records if not record.repeat]) == (
-        "2 models, scores in percent: b 0, mock 100; none is shown to be best."
-    )
 
 
 def longbench(make_record, task, number, *, right):
