@@ -3,7 +3,7 @@
 import pytest
 
 from needlework.results.statistics.panels import ScoredTrial, panels_of
-from tests.results.new_record import new_record
+from tests.results.builders import new_record
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from needlework.results.compare.collect import collect_runs
-from tests.results.new_record import new_record
-from tests.results.run_folders import exit_code, output, refusal
-from tests.results.run_folders import write_run as write_records
+from tests.results.builders import exit_code, new_record, output, refusal
+from tests.results.builders import write_run as write_records
 
 
 @pytest.fixture

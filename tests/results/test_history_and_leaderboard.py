@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from needlework.results.compare.collect import collect_models
-from tests.results.run_folders import exit_code, output, refusal, run_of
+from tests.results.builders import exit_code, output, refusal, run_of
 
 
 @pytest.fixture

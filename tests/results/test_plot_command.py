@@ -9,8 +9,7 @@ from needlework.results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panel
 from needlework.results.files.read_run import load_panels
 from needlework.results.records.journal import line_of
 from needlework.results.report.panels import headline
-from tests.results.new_record import new_record
-from tests.results.run_folders import exit_code, output, refusal, write_run
+from tests.results.builders import exit_code, new_record, output, refusal, write_run
 
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
 

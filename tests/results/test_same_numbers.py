@@ -20,10 +20,8 @@ from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.style import percent, percent1
 from needlework.results.tables.summary import markdown_lines, run_lines
 from needlework.results.tables.terminal import Screen
-from tests.results.document_records import asked
+from tests.results.builders import asked, new_record, write_run
 from tests.results.html.pages import Page
-from tests.results.new_record import new_record
-from tests.results.run_folders import write_run
 
 
 @pytest.fixture(scope="module")

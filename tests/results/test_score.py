@@ -12,7 +12,7 @@ import pytest
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
-from tests.results.run_folders import exit_code, output, refusal, write_rows
+from tests.results.builders import exit_code, output, refusal, write_rows
 
 
 def table(text):

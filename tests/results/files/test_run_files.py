@@ -20,8 +20,7 @@ from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import clean
-from tests.results.new_record import new_record
-from tests.results.run_folders import write_run
+from tests.results.builders import new_record, write_run
 
 
 def read_rows(path):

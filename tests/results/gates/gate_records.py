@@ -6,7 +6,7 @@ from needlework.core.grid import Cell
 from needlework.core.record import SCORED
 from needlework.results.gates.decide import gate_lines, judge_gate
 from needlework.results.gates.gate import Baseline, parse_gate
-from tests.results.new_record import new_record
+from tests.results.builders import new_record
 
 
 def record(score=1.0, *, outcome=None, **more):

@@ -15,7 +15,7 @@ from needlework.results.records.samples import common_window, refused_below_wind
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.intervals import detectable_drop, drop_power
 from needlework.results.statistics.paired import error_at, level_of
-from tests.results.changed import changed
+from tests.results.builders import changed
 from tests.results.gates.gate_records import baseline, in_samples, judged, lines, record, trials
 
 

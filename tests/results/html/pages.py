@@ -12,7 +12,7 @@ from typing import Any
 from needlework.core.grid import Cell
 from needlework.core.record import Record
 from needlework.results.statistics.panels import OUTCOMES
-from tests.results.changed import changed
+from tests.results.builders import changed
 
 MakeRecord = Callable[..., Record]
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})

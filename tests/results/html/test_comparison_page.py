@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from needlework.results.html.comparison import comparison_html
 from needlework.results.statistics.comparison.comparison import compare_runs
-from tests.results.changed import changed
+from tests.results.builders import changed
 from tests.results.html.pages import EVIL, Page, grid
 
 

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.statistics.agreement import agreement, ordinal_alpha, weighted_kappa
-from tests.results.changed import changed
-from tests.results.document_records import asked
-from tests.results.run_folders import output, refusal, write_rows, write_run
+from tests.results.builders import asked, changed, output, refusal, write_rows, write_run
 
 # Four observers, twelve units, marks missing: Krippendorff (2011), part C; the ordinal alpha is 0.815.
 _PUBLISHED = (

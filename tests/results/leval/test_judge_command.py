@@ -19,7 +19,7 @@ from needlework.core.errors import InputError
 from needlework.results.leval.judge import match, win_rate
 from needlework.results.leval.predictions import Answers, Prediction
 from tests.loopback import Said, loopback
-from tests.results.run_folders import refusal, write_rows
+from tests.results.builders import refusal, write_rows
 
 
 def _answers(questions, path="mine"):

@@ -11,9 +11,7 @@ from needlework.results.leval.submission import submission_rows
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import leval_sections
 from needlework.results.statistics.suites.data_sets import leval_summaries
-from tests.results.changed import changed
-from tests.results.new_record import new_record
-from tests.results.run_folders import output, refusal, write_run
+from tests.results.builders import changed, new_record, output, refusal, write_run
 
 
 def answered(name, scores, **fields):

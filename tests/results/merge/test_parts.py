@@ -20,7 +20,7 @@ from needlework.results.merge.status import main, progress_of_run, time_left
 from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import Planned, write_shard_file
-from tests.results.new_record import new_record
+from tests.results.builders import new_record
 
 MODEL = {
     "spec": "openai:m",

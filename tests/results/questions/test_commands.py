@@ -13,7 +13,7 @@ import pytest
 
 import needlework
 from tests.loopback import Said, loopback
-from tests.results.run_folders import refusal
+from tests.results.builders import refusal
 
 ANIMALS = ("owl", "bat", "fox", "hedgehog", "badger")
 

@@ -15,8 +15,7 @@ from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.suites.ruler import TASKS
-from tests.results.document_records import asked
-from tests.results.new_record import new_record
+from tests.results.builders import asked, new_record
 
 MANIFEST = {
     "started": "2026-11-22T22:08:52+00:00",

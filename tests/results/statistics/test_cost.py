@@ -6,7 +6,7 @@ from needlework.core.errors import InputError
 from needlework.core.prices import price, prices_of
 from needlework.results.report.suites import cost_sections
 from needlework.results.statistics.cost import SpendingCap, check_cap, cost_rows, spent
-from tests.results.new_record import new_record
+from tests.results.builders import new_record
 
 PRICE = ("1,2", "b=10,20,1")
 

@@ -12,9 +12,7 @@ from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.statistics.votes import medoid, votes
-from tests.results.clopper_pearson import clopper_pearson
-from tests.results.document_records import asked
-from tests.results.new_record import new_record
+from tests.results.builders import asked, clopper_pearson, new_record
 
 
 def scores_of(records, vote=0):

@@ -12,7 +12,7 @@ from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
 from perf.simulations.history import detection_rates
-from tests.results.new_record import new_record
+from tests.results.builders import new_record
 
 
 def _found(_length, _repeat):

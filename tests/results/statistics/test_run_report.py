@@ -17,7 +17,7 @@ from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.wording import score_and_interval
 from needlework.results.tables.summary import markdown_lines, next_line, run_lines
 from needlework.results.tables.terminal import Screen
-from tests.results.new_record import new_record
+from tests.results.builders import new_record
 
 
 def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_run_is():

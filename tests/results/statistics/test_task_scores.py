@@ -15,8 +15,7 @@ from needlework.results.statistics.absent import twins_of
 from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import macros, task_scores
-from tests.results.clopper_pearson import clopper_pearson
-from tests.results.new_record import new_record
+from tests.results.builders import clopper_pearson, new_record
 
 
 def trials(task, outcomes, *, control="", **reference):

@@ -29,7 +29,7 @@ from needlework.results.style import (
 )
 from needlework.results.tables.summary import MOST, ending, markdown_lines, run_lines, unscored_lines
 from needlework.results.tables.terminal import Screen, terminal_heatmaps
-from tests.results.new_record import new_record
+from tests.results.builders import new_record
 
 LINES = [
     "mock · niah · code",

@@ -6,8 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.chromium import chromium_driver
-from tests.results.web.chrome import Chrome
-from tests.results.web.served import served
+from tests.results.web.site import Chrome, served
 
 Serve = Callable[..., str]
 

@@ -1,19 +1,25 @@
-"""The pages over files of a test, asked over HTTP on the loopback interface as a browser asks them."""
+"""A site of the pages for people, and a browser for it."""
 
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from html import unescape
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import httpx2
+import pytest
 import uvicorn
 
-from needlework.results.web.app import build_app
+from needlework.results.web.app import PARAMETER, VARIABLE, build_app
 from needlework.results.web.command import find_sources
+from tests.chromium import Page
 
 TOKEN = "token-of-the-tests"
 DOCUMENTS = {
@@ -107,3 +113,68 @@ def opened(*paths, documents=None, state=None, rebuild=never):
             site.client.close()
             server.should_exit = True
             thread.join()
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@contextmanager
+def served(*words, port="0"):
+    """The process on these paths and options, and its address, `http://127.0.0.1:PORT/`; its token is the tests'."""
+    command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", port]
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, VARIABLE: TOKEN},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if not line.startswith("http://127.0.0.1:"):
+                process.kill()
+                pytest.fail(f"needlework serve: {line}{process.communicate()[1]}")
+            yield process, line.split()[0]
+        finally:
+            process.kill()
+
+
+_PATIENCE_S = 10.0
+
+
+class Chrome(Page):
+    """A browser with one page open."""
+
+    def __init__(self, driver):
+        super().__init__(driver)
+        self._known: set[str] = set()
+
+    def open(self, address, *, width=1280, height=900, dark=False):
+        """Go to an address, in a window of so many CSS pixels; 320 wide is 1280 at 400 % zoom."""
+        self.look(width=width, height=height, dark=dark)
+        site = "/".join(address.split("/", 3)[:3])
+        if address.startswith("http:") and site not in self._known:
+            self._known.add(site)
+            self.driver.get(f"{site}/?{PARAMETER}={TOKEN}")  # the address that a server prints
+            self.driver.add_cookie({"name": "needlework-name", "value": "Ann"})
+        self.driver.get(address)
+
+    def until(self, script, *arguments):
+        """Wait until the script gives something, and return it; an `AssertionError` after ten seconds."""
+        return patiently(lambda: self.ask(script, *arguments), script)
+
+    def log(self):
+        """What the console has said since the last call."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+def patiently(look, what):
+    """Look until there is something, and return it."""
+    end = time.monotonic() + _PATIENCE_S
+    while not (found := look()):
+        assert time.monotonic() < end, f"not within {_PATIENCE_S:.0f} s: {what}"
+        time.sleep(0.02)
+    return found

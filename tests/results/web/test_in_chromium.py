@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from tests.results.web.served import served
-from tests.results.web.site import TOKEN, write_predictions, write_questions, write_rows
+from tests.results.web.site import TOKEN, served, write_predictions, write_questions, write_rows
 
 selenium = pytest.importorskip(
     "axe_core_python.selenium", reason="axe-core-python is not installed (pip install -e '.[dev]')"

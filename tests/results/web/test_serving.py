@@ -15,8 +15,7 @@ from threading import Thread
 import pytest
 
 from needlework.results.web.app import VARIABLE
-from tests.results.web.served import ROOT, served
-from tests.results.web.site import TOKEN, write_predictions
+from tests.results.web.site import ROOT, TOKEN, served, write_predictions
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _AT_ONCE_S = 8.0  # the server's own patience is 2 s; the rest is for a busy machine

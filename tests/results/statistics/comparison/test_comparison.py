@@ -15,8 +15,7 @@ from needlework.results.report.comparison import (
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare, compare_runs
 from needlework.results.statistics.wording import points, points1
-from tests.results.changed import changed
-from tests.results.new_record import new_record
+from tests.results.builders import changed, new_record
 
 
 def record(score=1.0, **fields):

@@ -19,8 +19,7 @@ from needlework.results.statistics.suites.needlebench import (
 )
 from needlework.results.statistics.suites.ruler import TASKS, ruler_tables, weighted
 from tests.parity.cases import cases
-from tests.results.changed import changed
-from tests.results.new_record import new_record
+from tests.results.builders import changed, new_record
 
 
 def records(scores, *, length=4096, repeats=1, **fields):

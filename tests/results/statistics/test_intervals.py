@@ -28,7 +28,7 @@ from needlework.results.statistics.paired import (
     pairs_of,
     sign_flip_p,
 )
-from tests.results.clopper_pearson import clopper_pearson
+from tests.results.builders import clopper_pearson
 
 
 def counts(hits, *sizes):

@@ -1,0 +1,475 @@
+"""The first sentence of a report: what it claims, what it is based on, what went wrong, and what to run next."""
+
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.record import OutcomeName, Record
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
+from needlework.results.statistics.run_facts import run_facts
+from needlework.results.statistics.run_followup import NextRun
+from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.suites.needlebench import design_of
+from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.summary_sentence import headline_of
+from needlework.results.statistics.tasks import run_statistics
+from needlework.results.style import length_labels, percent1
+from tests.results.builders import asked, changed
+
+
+def said(records, **more):
+    return headline_of(run_report(records, **more))
+
+
+def spread(make_record, right, of=40, **fields):
+    """`of` samples at each length, of which so many are right."""
+    return [
+        make_record(length=length, repeat=i, outcome="found" if i < count else "wrong", **fields)
+        for length, count in right.items()
+        for i in range(of)
+    ]
+
+
+ONE_SAMPLE = "mock scores 100 % (one sample: says nothing of others) at 1k tokens."
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "words"),
+    [
+        (
+            {1000: 40, 2000: 36, 4000: 10},
+            40,
+            (
+                "mock holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 2k);"
+                " scores 71.7 % (95 % sure: 63.0 to 78.2) at 1k to 4k tokens."
+            ),
+        ),
+        ({1000: 40, 4000: 40}, 40, "holds RULER's 85.6 % at every length, up to 4k tokens (95 % sure)"),
+        ({1000: 4, 4000: 0}, 40, "does not hold RULER's 85.6 % at any length, 1k tokens included (95 % sure)"),
+        (
+            {1000: 5, 4000: 2},
+            5,
+            (
+                "mock scores 70.0 % (95 % sure: 31.5 to 92.7) at 1k to 4k tokens; in this run it held RULER's 85.6 % up"
+                " to 1k tokens, but 5 questions a length cannot prove that (24 can)."
+            ),
+        ),
+        ({4000: 30}, 40, "mock scores 75.0 % (95 % sure: 58.8 to 87.3) at 4k tokens."),
+        ({1000: 1}, 1, ONE_SAMPLE),
+    ],
+)
+def test_a_length_with_what_is_sure_of_it(make_record, right, of, words):
+    records = spread(make_record, right, of=of)
+    told = said(records)
+
+    assert words in told.sentence
+    assert told.rests == f"{len(records)} trial{'s' * (len(records) > 1)} of {of} independent question{'s' * (of > 1)}"
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(12, "; weakest in the middle of the text"), (2, "; lowest at depth 50 % (0 %), which may be chance")],
+)
+def test_a_depth_that_is_weak_is_told_and_chance_is_called_so(make_record, count, words):
+    records = [
+        make_record(depth=depth, repeat=i, outcome="wrong" if depth == 50.0 else "found")
+        for depth in (0.0, 25.0, 50.0, 75.0, 100.0)
+        for i in range(count)
+    ]
+    assert words in said(records).sentence
+
+
+def test_scores_of_overlapping_words_and_retrieved_contexts_have_no_length(make_record):
+    overlap = spread(make_record, {1000: 30, 2000: 10}, scorer="leval_f1", task="leval_financial_qa")
+    assert "85.6" not in said(overlap).sentence
+    reference = {"answers": ["4711"], "retriever": "bm25"}
+    bm25 = spread(make_record, {1000: 30, 2000: 30}, task="leval_quality", needle="doc1_q1_bm25", reference=reference)
+    assert said(bm25).sentence.startswith("mock with bm25 search scores 75.0 %")
+
+
+def test_leval_has_its_averages_what_they_lack_and_lengths_that_are_the_most_of_a_document(make_record):
+    records = [
+        make_record(task=task, needle=f"doc{i}_q0", length=16_000, depth=None, scorer="leval_letter", outcome=outcome)
+        for task in ("leval_tpo", "leval_quality")
+        for i, outcome in enumerate(["found"] * 9 + ["wrong"] * 3)
+    ]
+    told = said(records).sentence
+    assert told.startswith("mock scores 75.0 % (95 % sure: ")
+    lacking = ") in L-Eval's closed average over 2 of 6 tasks; 75.0 % each on 2 tasks."
+    assert lacking in told
+    assert said(records[:12]).sentence.endswith("with at most 16k tokens.")
+
+
+def test_own_documents_say_place_size_search_and_inventions():
+    records = [
+        asked(question, "wrong" if depth == 50.0 else "found", depth=depth)
+        for question in range(20)
+        for depth in (0.0, 25.0, 50.0, 75.0, 100.0)
+    ]
+    for question in range(20):
+        records += [
+            asked(question, "wrong", task="doc_size"),
+            asked(question, "found", task="doc_size", arm="focused"),
+            asked(question, "found", task="doc_size", arm="bm25"),
+            asked(question, "wrong" if question < 5 else "refused", task="doc_absent", arm="absent"),
+        ]
+    told = said(records)
+    assert told.sentence == (
+        "mock answers 80.0 % of 20 questions on your documents right (95 % sure: 66.5 to 83.4);"
+        " weakest in the middle of the text; loses 100 points when it reads 8k tokens, the answer at depth 50 %,"
+        " in place of the right document alone; BM25 search gives it 100 %; makes up 25.0 % of the answers that are"
+        " not there."
+    )
+    assert told.rests == "180 trials of 20 independent questions"
+
+
+@pytest.mark.parametrize(
+    ("arm", "sentence"),
+    [
+        ("absent", "mock makes up 0 % of the answers to 8 questions that are not there."),
+        (
+            "focused",
+            "mock answers 100 % of 8 questions, each with its answer's document alone, right (95 % sure: 63.1 to 100).",
+        ),
+    ],
+)
+def test_one_arm_alone_is_not_said_of_all_documents(arm, sentence):
+    task, outcome = ("doc_absent", "refused") if arm == "absent" else ("doc_size", "found")
+    assert said([asked(i, outcome, task=task, arm=arm) for i in range(8)]).sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ("found", "BM25 search gives it 100 % with 2.3 % of the tokens, no difference shown"),
+        ("wrong", "BM25 search gives it 0 % with 2.3 % of the tokens"),
+    ],
+)
+def test_search_is_told_with_what_it_saves_where_it_ties_too(outcome, words):
+    small = {"prompt": {"tokens": 300, "context_tokens": 180, "needles": []}}
+    records = [asked(question, task="doc_size") for question in range(20)]
+    records += [changed(asked(question, outcome, task="doc_size", arm="bm25"), **small) for question in range(20)]
+    assert f"; {words}" in said(records).sentence
+
+
+Make = Callable[..., Record]
+Counts = dict[OutcomeName, int]
+RANGE = "mock scores between 50.0 and 100 % at 500 to 1k tokens"
+CUT = "80 of 160 answers cut off."
+
+
+def headline_with(make_record, *counts, finish="length"):
+    """Of a run with so many outcomes at 500, 1k and 2k tokens."""
+    records = [
+        make_record(length=length, repeat=at, outcome=outcome, response={"finish_reason": finish})
+        for length, by_outcome in zip((500, 1000, 2000), counts, strict=False)
+        for at, outcome in enumerate(outcome for outcome, count in by_outcome.items() for _ in range(count))
+    ]
+    return headline_of(run_report(records))
+
+
+@pytest.mark.parametrize(
+    ("at_500", "at_1k", "sentence"),
+    [
+        ({"found": 40, "censored": 40}, {"found": 40, "censored": 40}, f"{RANGE}; {CUT}"),
+        ({"found": 80}, {"censored": 80}, f"{RANGE}; {CUT}"),
+    ],
+)
+def test_a_length_that_undecided_answers_decide_is_not_told(make_record, at_500, at_1k, sentence):
+    told = headline_with(make_record, at_500, at_1k)
+
+    assert told.sentence == sentence
+    assert told.next_run is not None
+    assert "--answer-budget" in told.next_run.what
+
+
+@pytest.mark.parametrize("lost", ["error", "skipped", "invalid"])
+def test_a_length_without_a_score_is_not_one_that_the_score_is_at(make_record, lost):
+    assert ") at 500 to 1k tokens;" in headline_with(make_record, {"found": 8}, {"found": 8}, {lost: 8}).sentence
+
+
+def test_what_undecided_answers_leave_open_and_what_they_do_not(make_record):
+    few = headline_with(make_record, {"found": 5, "unclear": 1}, {"found": 6}).sentence
+    assert "held" not in few
+    assert few.endswith("by the rule.")
+    assert headline_with(make_record, {"found": 200, "censored": 1}, {"found": 200}).lead == (
+        "mock holds RULER's 85.6 % at every length, up to 1k tokens (95 % sure)"
+    )
+
+
+def test_answers_that_ended_before_the_limit_need_no_room(make_record):
+    assert headline_with(make_record, {"found": 6, "censored": 6}, {"found": 12}, finish="unfinished").next_run is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "clause"),
+    [("found", "; weakest in the middle of the text;"), ("censored", "500 to 1k tokens; 1 of 73 answers cut off.")],
+)
+def test_no_depth_is_named_where_answers_are_undecided(make_record, outcome, clause):
+    records = [
+        make_record(length=length, depth=depth, repeat=repeat, outcome="wrong" if depth == 50.0 else "found")
+        for length in (500, 1000)
+        for depth in (0.0, 50.0, 100.0)
+        for repeat in range(12)
+    ]
+    records.append(make_record(length=500, depth=0.0, repeat=12, outcome=outcome))
+    assert clause in headline_of(run_report(records)).sentence
+
+
+def sentence(records):
+    return headline_of(run_report(records)).sentence
+
+
+SMALL = {"preset": "needlebench-v1-4k", "lengths": "1k,2k", "depths": "0,50"}
+ATC = {"preset": "needlebench-v2-atc", "lengths": "32k"}
+
+
+@pytest.mark.parametrize(
+    ("right", "tasks", "options", "parts"),
+    [
+        (
+            lambda task, _: task != "parallel",
+            (),
+            SMALL,
+            [
+                "mock scores 70.0 %",  # 0.4 S-RT + 0.3 M-RT + 0.3 M-RS
+                (
+                    " as NeedleBench's overall score (v1-4k); S-RT 100 %, M-RT 0 %, M-RS 100 %;"
+                    " not as published: lengths, depths, repeats."
+                ),
+            ],
+        ),
+        (lambda *_: True, ("niah",), SMALL, ["mock scores 100 %"]),
+        (
+            lambda _, needle: needle.endswith("_zh") or int(needle.removeprefix("n")) <= 16,
+            (),
+            ATC,
+            ["mock follows chains of 16 statements in English and 512 or more statements in Chinese"],
+        ),
+        (lambda *_: False, (), ATC | {"language": "en"}, ["mock follows chains of 0 statements in English"]),
+    ],
+)
+def test_needlebench_has_its_overall_score_its_parts_and_the_longest_chain(
+    make_record, tmp_path, right, tasks,
+    options, parts,
+):  # fmt: skip
+    settings = resolve_settings({"model": ["mock"], "repeats": "2"} | options, {}, tmp_path)
+    cells = [cell for series in grid(settings) for cell in series.cells if not tasks or cell.task in tasks]
+    records = [
+        make_record(
+            **{name: getattr(cell, name) for name in ("task", "needle", "length", "depth", "repeat")},
+            outcome="found" if right(cell.task, cell.needle) else "wrong",
+        )
+        for cell in cells
+    ]
+    told = headline_of(run_report(records, design=design_of(settings))).sentence
+    assert told.startswith(parts[0])
+    assert parts[-1] in told
+
+
+def ruler(make_record, wrong):
+    """Four samples of each of RULER's tasks at each length, so many tasks of which are wrong."""
+    return [
+        make_record(task=task, length=length, repeat=at, outcome="wrong" if number < bad else "found")
+        for length, bad in wrong.items()
+        for number, task in enumerate(TASKS)
+        for at in range(4)
+    ]
+
+
+def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record):
+    records = ruler(make_record, {4000: 1})
+    assert " at 4k as RULER's mean of 13 tasks; from 0 % on " in sentence(records)
+    assert "RULER" not in sentence(records[4:])
+    assert "RULER's mean" not in sentence([*records, make_record(task="chain")])
+    several = sentence(ruler(make_record, {4000: 0, 8000: 1, 16000: 9}))
+    assert "; by the means alone it holds RULER's 85.6 % up to 8k tokens;" in several
+
+
+def longbench(make_record, task, number, *, right):
+    reference = {"answers": ["A"], "chance": 0.25, "difficulty": "easy" if number % 2 else "hard"}
+    details = {"score": {"letter": "A", "as_authors": float(right or number == 0)}}
+    fields = {"outcome": "found" if right else "wrong", "reference": reference, "details": details}
+    return make_record(task=task, needle=f"q{number}", repeat=number, **fields)
+
+
+def test_longbench_v2_says_the_authors_rule_closed_book_and_difficulty(make_record):
+    records = [longbench(make_record, "longbench_v2", n, right=n % 2 == 1) for n in range(20)]
+    told = sentence(records + [longbench(make_record, "longbench_v2_closed_book", n, right=n < 5) for n in range(20)])
+    assert told.startswith("mock scores 50.0 % (95 % sure: ")
+    assert told.endswith(
+        " on LongBench v2 (by its authors' rule 55.0 %); 25.0 % without the documents; easy 100 %, hard 0 %."
+    )
+
+
+def test_needles_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_said_first(make_record):
+    both = [
+        make_record(needle=needle, language=language, repeat=n, outcome="found" if n or language == "en" else "wrong")
+        for needle, language in (("pizza", "en"), ("pizza_zh", "zh"))
+        for n in range(4)
+    ]
+    assert sentence(both).endswith("; 75.0 % on pizza_zh, 100 % on pizza.")
+
+    unsure = sentence([make_record(length=n, repeat=k, outcome="found" if k % 4 else "wrong") for n in (1000, 2000)
+                       for k in range(24)])  # fmt: skip
+    assert unsure.startswith("mock scores 75.0 %")
+    assert unsure.endswith("; holds RULER's 85.6 % at no length by its scores (nothing about it is 95 % sure yet).")
+
+
+@pytest.mark.parametrize(
+    ("needles", "basis"),
+    [
+        (("doc0_q0", "doc0_q1", "doc1_q0"), "3 trials of 3 questions on 2 independent documents"),
+        (("doc0_q0", "doc0_q1"), "2 trials of 2 questions on 1 independent document"),
+        (("doc0_q0", "doc1_q0"), "2 trials of 2 independent questions"),
+        # A retriever is asked the same questions.
+        (
+            ("doc0_q0", "doc0_q0_bm25", "doc0_q1", "doc0_q1_bm25"),
+            "4 trials of 2 questions on 1 independent document",
+        ),
+    ],
+)
+def test_questions_on_one_document_are_told_with_their_documents(make_record, needles, basis):
+    records = [make_record(task="leval_tpo", needle=needle, depth=None) for needle in needles]
+    assert headline_of(run_report(records)).rests == basis
+
+
+@pytest.mark.parametrize(
+    ("messages", "faults"),
+    [
+        # Reasons that differ in numbers are one.
+        (["no answer in 3.1 s", "no answer in 3.1 s", "no answer in 4 s"], ["3 of 3: no answer in 3.1 s"]),
+        (
+            ["HTTP 500: out of memory", "HTTP 500: out of memory", "HTTP 500: no lock"],
+            ["2 of 3: HTTP 500: out of memory", "1 of 3: HTTP 500: no lock"],
+        ),
+    ],
+)
+def test_reasons_that_differ_in_numbers_are_one(make_record, messages, faults):
+    records = [
+        make_record(repeat=at, outcome="error", error={"kind": "server", "message": message})
+        for at, message in enumerate(messages)
+    ]
+    assert [fault.text for fault in headline_of(run_report(records)).faults] == faults
+
+
+PROOF = "to prove a length, as far as every answer is right"
+HALF = "for an interval half as wide"
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "expected"),
+    [
+        ({1000: 5, 4000: 2}, 5, NextRun(PROOF, 24)),
+        ({1000: 3, 4000: 2}, 5, NextRun("to decide the length", 13)),  # what is wrong is no proof, however often
+        ({1000: 1}, 1, NextRun("for an interval: one sample has none", 2)),
+        ({1000: 9}, 9, NextRun(HALF, 36)),
+        ({1000: 40, 4000: 40}, 40, None),
+    ],
+)
+def test_more_repeats_are_the_fewest_that_are_enough(make_record, right, of, expected):
+    records = [make_record(length=length, repeat=i, outcome="found" if i < count else "wrong")
+               for length, count in right.items() for i in range(of)]  # fmt: skip
+    assert headline_of(run_report(records)).next_run == expected
+
+
+def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record):
+    records = [
+        make_record(length=length, repeat=sample % 2, reference={"sample": sample})
+        for length in (1000, 4000)
+        for sample in range(10)
+    ]
+    assert headline_of(run_report(records)).next_run == NextRun(PROOF, 5)
+
+
+def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make_record):
+    def next_run(records, repeats=None):
+        manifest = {"suites": [{"task": "niah", "repeats": repeats}]} if repeats else {}
+        return headline_of(run_report(records, facts=run_facts(manifest, "r"))).next_run
+
+    repeats = {500: 4, 1000: 2, 2000: 4}
+    records = [make_record(length=length, repeat=at) for length, count in repeats.items() for at in range(count)]
+    assert next_run(records, 2) == NextRun(PROOF, 24)
+    assert next_run(records, 24) is None
+    assert next_run(records[:4], 2) == NextRun(HALF, 8)
+    assert next_run(records[:4]) == NextRun(HALF, 16)
+
+
+LENGTHS, DEPTHS = (500, 1000, 2000), (0.0, 50.0, 100.0)
+# A share of right answers for each length, and now and then an outcome of any kind.
+RUNS = st.tuples(
+    st.lists(st.floats(0, 1), min_size=3, max_size=3),
+    st.integers(1, 30),
+    st.floats(0, 0.4),
+    st.integers(0, 2**32),
+    st.integers(1, 3),
+)
+
+
+def drawn(make_record, run):
+    shares, samples, odd, seed, lengths = run
+    chance = random.Random(seed)
+    records = []
+    for length, share in list(zip(LENGTHS, shares, strict=True))[:lengths]:
+        for repeat in range(samples):
+            outcome = "found" if chance.random() < share else "wrong"
+            outcome = chance.choice(OUTCOMES) if chance.random() < odd else outcome
+            records.append(make_record(length=length, depth=DEPTHS[repeat % 3], repeat=repeat, outcome=outcome))
+    return records
+
+
+@given(run=RUNS)
+def test_what_is_called_sure_is_what_the_intervals_say(make_record, run):
+    records = drawn(make_record, run)
+    told = headline_of(run_report(records)).sentence
+    (panel,) = summarise(records)
+    (statistics,) = run_statistics(asked_of(records))
+    rule, overall = statistics.absolute, panel.overall
+
+    assert told.endswith(".")
+    assert "\n" not in told
+    label = {None: "none"} | dict(zip(panel.lengths, length_labels(panel.lengths), strict=True))
+    if held := re.search(r"holds RULER's 85.6 % (?:up to (\w+) tokens|at no length by its scores) \((.*?)\)", told):
+        assert rule is not None
+        assert not rule.few
+        assert (held[1] or "none") == label[rule.point]
+        sure = held[2]
+        ends = re.fullmatch(r"95 % sure: (\S+) to (\S+)", sure)
+        if ends:
+            assert (ends[1], ends[2]) == (label[rule.conservative], label[rule.optimistic])
+        elif least := re.fullmatch(r"95 % sure: (\S+) or more", sure):
+            assert least[1] == label[rule.conservative]
+        elif most := re.fullmatch(r"95 % sure: at most (\S+)", sure):
+            assert most[1] == label[rule.optimistic]
+        elif sure == "95 % sure":
+            assert rule.conservative == rule.point == rule.optimistic
+    elif "holds RULER's 85.6 % at every length" in told:
+        assert rule is not None
+        assert rule.conservative == panel.lengths[-1] or not panel.columns[-1].n
+        assert ("at every length with a score" in told) == (rule.conservative != panel.lengths[-1])
+    elif "does not hold" in told:
+        assert rule is not None
+        assert rule.optimistic is None
+    if score := re.search(r"scores (\S+) % \(95 % sure: (\S+) to (\S+)\)", told):
+        assert overall.range is None
+        assert overall.interval is not None
+        assert score.groups() == tuple(
+            map(percent1, (overall.mean or 0.0, overall.interval.low, overall.interval.high))
+        )
+    if overall.range is not None and overall.n:
+        assert f"scores between {percent1(overall.range[0])} and {percent1(overall.range[1])} %" in told
+    if "weakest" in told:
+        depth, ends_ = statistics.depth, statistics.depth.extremes
+        assert min(depth.p_adjusted or 1.0, ends_.p_adjusted if ends_ else 1.0) <= 0.05
+
+
+@given(run=RUNS)
+def test_the_order_of_the_records_does_not_matter(make_record, run):
+    records = drawn(make_record, run)
+    assert headline_of(run_report(records)) == headline_of(run_report(records[::-1]))
