@@ -46,31 +46,27 @@ def folder(tmp_path):
     (documents / "all of island1.txt").write_text(f"{recipe(90)}\n\n{island(1)}\n\nThe end.", encoding="utf-8")
     for n in range(30):
         (documents / "more" / f"dish{n}.txt").write_text(recipe(n), encoding="utf-8")
-    rows = {
-        str(n): {
-            "question": f"Who kept the light on {ISLANDS[n]} Rock?",
-            "answer": KEEPERS[n],
-            "answer_doc": f"island{n}.txt",
-        }
-        for n in range(3)
-    }
+    asked = {str(n): (f"Who kept the light on {ISLANDS[n]} Rock?", KEEPERS[n], f"island{n}.txt") for n in range(3)}
+    rows = {key: dict(zip(("question", "answer", "answer_doc"), row, strict=True)) for key, row in asked.items()}
     rows["2"]["supporting_docs"] = ["island5.txt"]
     (tmp_path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
     return tmp_path
 
 
+def change_rows(folder, change):
+    """Write the question file again as the function leaves its rows."""
+    path = folder / "questions.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(change(rows) or rows), encoding="utf-8")
+
+
 def run(folder, task, **options):
-    given = {"preset": "own-documents", "task": task, "lengths": "3k"}
-    given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json")}
-    return run_of(folder, **given | options)
+    return run_of(folder, **options_of(folder) | {"task": task, "lengths": "3k"} | options)
 
 
-def asked_of(folder, **options):
-    """The settings of the preset on the folder's documents, and what checks them before the first cell."""
-    given = {"preset": "own-documents", "model": ["mock:perfect"], "tokenizer": "o200k_base", "retriever": "none"}
-    given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json")}
-    settings = resolve_settings(given | options, {}, folder)
-    return settings, Engine(settings, Path(tempfile.gettempdir()), workers=1, tasks=TASKS)
+def options_of(folder):
+    files = {"documents": str(folder / "documents"), "questions": str(folder / "questions.json")}
+    return {"preset": "own-documents", "model": ["mock:perfect"]} | files
 
 
 def trials(folder, task, **options):
@@ -150,6 +146,10 @@ def test_each_question_has_one_depth_at_all_sizes_and_repeats_use_them_all(folde
     for label in ("q0", "q1", "q2"):
         assert {depths[label, repeat][0] for repeat in range(5)} == {0, 25, 50, 75, 100}
     assert len({depths[label, 0][0] for label in ("q0", "q1", "q2")}) == 3
+    # Prompts that begin alike are asked one after the other.
+    _, cells = run(folder, "doc_position", depths="0,100", controls="none")
+    ordered = [(cell.depth, cell.needle) for cell in deepest_first([cell for _, cell in cells])]
+    assert ordered == [(depth, f"q{n}") for depth in (100, 0) for n in range(3)]
 
 
 def test_what_is_retrieved_comes_from_the_documents_of_the_prompt(folder):
@@ -225,10 +225,7 @@ def test_keys_tell_contents_and_not_paths(folder, tmp_path_factory):
     assert len(set(first.values())) == 3
     moved = folder.rename(tmp_path_factory.mktemp("elsewhere") / "moved")
     assert keys(moved) == first
-    path = moved / "questions.json"
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    rows["1"]["answer"] = "Somebody else"
-    path.write_text(json.dumps(rows), encoding="utf-8")
+    change_rows(moved, lambda rows: rows["1"].update(answer="Somebody else"))
     changed = keys(moved)
     assert {name for name in first if first[name] != changed[name]} == {"q1"}
     (moved / "documents" / "island7.txt").write_text("Something else.", encoding="utf-8")
@@ -236,20 +233,13 @@ def test_keys_tell_contents_and_not_paths(folder, tmp_path_factory):
 
 
 def test_labels_are_safe_and_say_no_arm_that_they_are_not(folder):
-    rows = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
-    odd = {"a-b [1]": rows["0"], "a b 1": rows["1"], "x_absent": rows["2"], "了": rows["0"]}
-    (folder / "questions.json").write_text(json.dumps(odd), encoding="utf-8")
+    odd = {"a-b [1]": "0", "a b 1": "1", "x_absent": "2", "了": "0"}
+    change_rows(folder, lambda rows: {name: rows[key] for name, key in odd.items()})
     _, cells = run(folder, "doc_position", depths="50", controls="absent")
     labels = list(dict.fromkeys(cell.needle for _, cell in cells))
     assert labels[::2] == ["qa_b_1", "qa_b_1_again", "qx_absent_", "q了"]
     assert labels[1::2] == [f"{label}_absent" for label in labels[::2]]
     assert len(trials(folder, "doc_position", depths="50", controls="absent")) == 8
-
-
-def test_prompts_that_begin_alike_are_asked_one_after_the_other(folder):
-    _, cells = run(folder, "doc_position", depths="0,100", controls="none")
-    ordered = [(cell.depth, cell.needle) for cell in deepest_first([cell for _, cell in cells])]
-    assert ordered == [(depth, f"q{n}") for depth in (100, 0) for n in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -266,11 +256,16 @@ def test_what_cannot_be_asked_is_told_in_one_line(folder, options, words):
     with pytest.raises(InputError) as caught:
         trials(folder, "doc_position", **options)
     assert str(caught.value).startswith(words)
+    change_rows(folder, lambda rows: rows["1"].update(answer_doc="lost.txt"))
+    with pytest.raises(InputError, match=r"question 1 names 'lost.txt'"):
+        run(folder, "doc_position")
 
 
 @pytest.mark.slow
 def test_the_length_that_a_small_folder_is_told_then_works_for_all_questions_depths_and_orders(folder):
-    settings, engine = asked_of(folder, lengths="90k")
+    given = {"tokenizer": "o200k_base", "retriever": "none", "lengths": "90k"}
+    settings = resolve_settings(options_of(folder) | given, {}, folder)
+    engine = Engine(settings, Path(tempfile.gettempdir()), workers=1, tasks=TASKS)
     with pytest.raises(InputError, match="the fewest of all questions") as caught:
         prepare(engine, [cell for series in grid(settings) for cell in series.cells])
     told = re.search(r"use at most (\d+), or add some", str(caught.value))
@@ -279,13 +274,6 @@ def test_the_length_that_a_small_folder_is_told_then_works_for_all_questions_dep
         trials(folder, task, lengths=told[1], depths=depths, repeats="2", controls="none")
     with pytest.raises(InputError, match="all documents together fill"):
         trials(folder, "doc_absent", lengths=str(int(told[1]) + 200))
-
-
-def test_a_question_about_no_document_is_named(folder):
-    rows = {"7": {"question": "Who?", "answer": "Ada", "answer_doc": "lost.txt"}}
-    (folder / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
-    with pytest.raises(InputError, match=r"question 7 names 'lost.txt'"):
-        run(folder, "doc_position")
 
 
 def test_the_nearest_document_shares_rare_words():

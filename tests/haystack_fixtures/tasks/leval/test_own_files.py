@@ -51,12 +51,6 @@ def test_the_rule_does_not_depend_on_the_order_of_the_rows(answers, chance):
     assert own_rule("exam", answers) == own_rule("exam", chance.sample(answers, len(answers)))
 
 
-def test_a_file_is_a_task_of_its_name(file):
-    (source,) = find_own_tasks(file("Harbour Notes.cleaned.jsonl", "1791"))
-    assert (source.task, source.scorer, source.group) == ("leval_harbour_notes_cleaned", "leval_f1", "open")
-    assert family_of(source.task) == "leval"
-
-
 def test_a_folder_or_a_pattern_has_every_file_of_the_form(file, tmp_path):
     file("one.jsonl", "1791")
     file("two.jsonl", "B", evaluation="exam")
@@ -64,6 +58,9 @@ def test_a_folder_or_a_pattern_has_every_file_of_the_form(file, tmp_path):
     assert asked(leval_data=str(tmp_path)) == ["leval_one", "leval_two"]
     assert asked(leval_data=f"{tmp_path}/o*.jsonl") == ["leval_one"]
     assert asked(leval_data=str(tmp_path), task="leval_two") == ["leval_two"]
+    (source,) = find_own_tasks(file("Harbour Notes.cleaned.jsonl", "1791"))
+    assert (source.task, source.scorer, source.group) == ("leval_harbour_notes_cleaned", "leval_f1", "open")
+    assert family_of(source.task) == "leval"
 
 
 def test_data_alone_asks_what_it_has_and_published_names_stay_what_they_are(file, tmp_path):

@@ -7,10 +7,8 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import lay_out, load_shape
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.documents.data_set import RowSummary
 from needlework.haystack_fixtures.haystacks.documents import cut_middle
-from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, choice_question
 from needlework.haystack_fixtures.trials.contexts import fill_in
 from needlework.models.tokenizers.tokenizer import load_tokenizer
@@ -23,7 +21,7 @@ from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_ro
 def run(tmp_path):
     def build(preset, name, rows, **options):
         given = {"preset": preset, "data": written(tmp_path / name, rows)} | options
-        builder, cells = run_of(tmp_path, **given)
+        builder, cells = run_of(tmp_path, **{key: value for key, value in given.items() if value is not None})
         return {cell.id: builder.build(suite, cell) for suite, cell in cells}
 
     return build
@@ -88,12 +86,6 @@ def test_an_answer_that_the_budget_cannot_hold_is_skipped_with_its_size(run):
     assert trial.skipped.startswith("--answer-budget: '64': the answer of graphwalks parents_q0000")
 
 
-def test_a_graph_without_nodes_is_refused_with_the_number_of_its_row(run):
-    rows = [graph_row(0), graph_row(1) | {"answer_nodes": "a, b"}]
-    with pytest.raises(InputError, match="'row 2': has no list of texts answer_nodes"):
-        run("graphwalks", "g.jsonl", rows)
-
-
 def test_longbench_keeps_question_and_both_ends_of_a_document(run):
     rows = [longbench_row(number, words=100 + 900 * number) for number in range(2)]
     short, long = run("longbench-v2", "l.json", rows, lengths="600", task="longbench_v2").values()
@@ -112,9 +104,8 @@ def test_longbench_keeps_question_and_both_ends_of_a_document(run):
 
 def test_longbench_as_the_authors_cut_it(run):
     rows = [longbench_row(1, words=1000)]
-    (trial,) = run(
-        "longbench-v2", "l.json", rows, lengths="2k", task="longbench_v2", data_cut="compat", data_window="401"
-    ).values()
+    given = {"lengths": "2k", "task": "longbench_v2", "data_cut": "compat", "data_window": "401"}
+    (trial,) = run("longbench-v2", "l.json", rows, **given).values()
     (message,) = trial.prompt.messages
     tokenizer = load_tokenizer("o200k_base")
     shape = load_shape("longbench-v2", "en")
@@ -124,13 +115,10 @@ def test_longbench_as_the_authors_cut_it(run):
     assert trial.prompt.flags == ("truncated",)
 
 
-def test_longbench_without_cutting_skips_what_is_too_long(run):
+def test_longbench_without_cutting_skips_what_is_too_long_and_closed_book_has_no_document(run):
     rows = [longbench_row(1, words=1000)]
     (trial,) = run("longbench-v2", "l.json", rows, lengths="600", task="longbench_v2", data_cut="none").values()
     assert "needs a length of" in trial.skipped
-
-
-def test_closed_book_has_no_document(run):
     (trial,) = run("longbench-v2", "l.json", [longbench_row(2)], task="longbench_v2_closed_book").values()
     assert trial.prompt.messages[0].content.startswith("What is the correct answer to this question: What did keeper")
     assert "It begins." not in trial.prompt.text
@@ -170,28 +158,17 @@ def test_a_document_with_a_placeholder_is_filled_as_by_the_authors():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [({"controls": "focused"}, "asked as they are"), ({"data": "gone"}, "is no file")],
-)
-def test_what_cannot_be_asked_is_one_line(run, options, said):
-    with pytest.raises(InputError, match=said):
-        run("graphwalks", "g.jsonl", [graph_row(1)], **options)
-
-
-def test_a_task_without_data_says_how_to_name_it(tmp_path):
-    settings = resolve_settings({"preset": "openai-mrcr", "model": ["mock:perfect"]}, {}, tmp_path)
-    with pytest.raises(InputError, match="--data hf:openai/mrcr"):
-        grid(settings)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
+    ("preset", "row", "options", "said"),
     [
-        ({"prompt": "[1"}, "no JSON list"),
-        ({"prompt": '[{"role": "tool", "content": "x"}]'}, "not all of user"),
-        ({"prompt": '[{"role": "user", "content": "x"}]'}, "is not the user's question"),
+        ("graphwalks", graph_row(1), {"controls": "focused"}, "asked as they are"),
+        ("graphwalks", graph_row(1), {"data": "gone"}, "is no file"),
+        ("graphwalks", graph_row(1) | {"answer_nodes": "a, b"}, {}, "'row 1': has no list of texts answer_nodes"),
+        ("openai-mrcr", mrcr_row(0), {"data": None}, "--data hf:openai/mrcr"),
+        ("openai-mrcr", mrcr_row(0) | {"prompt": "[1"}, {}, "no JSON list"),
+        ("openai-mrcr", mrcr_row(0) | {"prompt": '[{"role": "tool", "content": "x"}]'}, {}, "not all of user"),
+        ("openai-mrcr", mrcr_row(0) | {"prompt": '[{"role": "user", "content": "x"}]'}, {}, "is not the user's quest"),
     ],
 )
-def test_a_row_that_is_no_conversation_is_one_line(run, change, said):
+def test_what_cannot_be_asked_is_one_line(run, preset, row, options, said):
     with pytest.raises(InputError, match=said):
-        run("openai-mrcr", "m.jsonl", [mrcr_row(0) | change])
+        run(preset, "rows.jsonl", [row], **options)

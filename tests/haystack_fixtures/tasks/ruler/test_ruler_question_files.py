@@ -63,14 +63,10 @@ def trials(path, task, **options):
     return [build(made, series.suite, cell) for series in grid(settings_of(task, **given)) for cell in series.cells]
 
 
-def present(path, task, **options):
-    return [trial for trial in trials(path, task, **options) if trial.cell.needle == "questions"]
-
-
 def test_squad_questions_have_their_paragraph_and_others_of_the_article_first(written):
     path = written(squad())
     asked = set()
-    for trial in present(path, "ruler_qa_1", repeats="5", lengths="450"):
+    for trial in trials(path, "ruler_qa_1", repeats="5", lengths="450", controls="none"):
         told, texts = trial.asked.reference, re.split(r"Document \d+:\n", context(trial))[1:]
         (answer,) = told["answers"]
         place = answer[1:]
@@ -83,24 +79,22 @@ def test_squad_questions_have_their_paragraph_and_others_of_the_article_first(wr
     assert len(asked) == 5
 
 
-def test_hotpot_questions_have_their_supporting_pages(written):
+def test_hotpot_questions_have_their_supporting_pages_and_the_absent_twin_the_other_documents(written):
     path = written(hotpot())
-    for trial in present(path, "ruler_qa_2", repeats="4", lengths="700"):
+    for trial in trials(path, "ruler_qa_2", repeats="4", lengths="700", controls="none"):
         told, texts = trial.asked.reference, re.split(r"Document \d+:\n", context(trial))[1:]
         row = told["answers"][0].removeprefix("Town")
         titles = [texts[number - 1].split("\n")[0] for number in told["gold"]]
         assert titles == [f"Picture {row}", f"Painter {row}"]
         assert "All were born in" in texts[told["gold"][1] - 1]
-
-
-def test_the_absent_twin_has_the_other_documents(written):
-    path = written(hotpot())
     found = {trial.cell.needle: trial for trial in trials(path, "ruler_qa_2", lengths="700")}
     (answer,) = found["questions"].asked.reference["answers"]
     assert answer in context(found["questions"])
     assert answer not in context(found["questions_absent"])
     assert "Document 5:" in context(found["questions_absent"])
     assert context(found["questions_focused"]).count("Document") == 2
+    with pytest.raises(InputError, match="--questions has 8 questions; ask no more"):
+        trials(path, "ruler_qa_2", repeats="9", lengths="700")
 
 
 def test_equal_documents_are_one_and_answers_come_once(written):
@@ -128,8 +122,3 @@ def test_files_that_cannot_be_used_say_why(written, content, said):
         read_questions(written(content))
     assert "--questions" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_no_question_is_asked_twice(written):
-    with pytest.raises(InputError, match="--questions has 4 questions; ask no more"):
-        trials(written(hotpot(4)), "ruler_qa_2", repeats="5", lengths="700")
