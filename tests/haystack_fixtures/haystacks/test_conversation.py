@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Turn, plain_turns
+from needlework.core.prompts import Message, Turn
 from needlework.haystack_fixtures.haystacks.builder import near_enough, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
     Conversation,
@@ -40,11 +40,9 @@ def rounds(n, seed=0):
     return made
 
 
-def outer(tokenizer, template="chat", system="", opening=""):
+def outer(tokenizer, system=""):
     before = (Message("system", system),) if system else ()
-    if template == "raw":
-        return OuterMessages(before, opening, (QUESTION,), tokenizer.bos, partial(plain_turns, language="en"))
-    return OuterMessages(before, opening, (QUESTION,), (), tokenizer.render_chat)
+    return OuterMessages(before, "", (QUESTION,), (), tokenizer.render_chat)
 
 
 def build(tokenizer, stage, budget, depth=50.0, seed=0, needles=1):
@@ -65,23 +63,10 @@ def build(tokenizer, stage, budget, depth=50.0, seed=0, needles=1):
     return prompt
 
 
-def test_every_tokenizer_gives_the_exact_length(tokenizer):
-    for template in ("chat", "raw"):
-        for budget in (300, 777, 1500):
-            for depth in (0, 33, 100):
-                prompt = build(tokenizer, outer(tokenizer, template), budget, depth)
-                assert prompt.tokens + prompt.slack == budget
-                assert near_enough(prompt.tokens, budget)
-
-
 @pytest.mark.parametrize("name", REGULAR)
 @settings(max_examples=8)
 @given(
-    seed=st.integers(0, 50),
-    budget=st.integers(400, 1200),
-    depth=st.floats(0, 100),
-    needles=st.integers(0, 3),
-    system=st.sampled_from(("", "Be short.")),
+    st.integers(0, 50), st.integers(400, 1200), st.floats(0, 100), st.integers(0, 3), st.sampled_from(("", "Short."))
 )
 def test_every_template_shows_the_messages_as_they_are(name, seed, budget, depth, needles, system):
     system = "" if "alternating" in name else system

@@ -18,16 +18,11 @@ from tests.strategies import documents, scraps
 
 LIGHTHOUSE = ("lighthouse", "The code of the lighthouse on Gull Rock is 7319.")
 TEA = ("tea", "老陈的茶馆藏在第九条巷子里。")
-NAMES = ("Ada", "Bo", "Cyril", "Dora", "Egon", "Frida", "Gus", "Hetty", "Ivo", "Judith", "Karl")
-VERBS = ("painted", "sold", "borrowed", "mended", "lost", "carried", "hid", "praised", "copied")
-THINGS = ("an oar", "the old map", "three lanterns", "her brother's coat", "a letter from Kiel", "some string")
-ZH_NAMES = ("老王", "小李", "阿珍", "掌柜", "船夫", "先生", "妹妹")
-ZH_REST = ("昨天把伞忘在船上了", "说这条路走不通", "在院子里晒了三筐萝卜", "没有回信", "笑着摇了摇头，又低头写字")
 
 
 def english(sentences):
     return "".join(
-        f"{NAMES[n % 11]} {VERBS[n % 9]} {THINGS[n % 6]}, and {NAMES[(n * 7) % 11]} counted {n} boats"
+        f"On day {n} keeper {n % 11} mended {'three lanterns' if n % 3 else 'an oar'} and counted {n} boats"
         + ("!" if n % 13 == 0 else "." if n % 5 else ' ("all of them").')
         + ("\n\n" if n % 8 == 7 else " ")
         for n in range(sentences)
@@ -36,7 +31,7 @@ def english(sentences):
 
 def chinese(sentences):
     return "".join(
-        f"{ZH_NAMES[n % 7]}{ZH_REST[n % 5]}，那是第{n}天"
+        f"第{n}天老王{'昨天把伞忘在船上了' if n % 3 else '笑着摇了摇头，又低头写字'}"
         + ("！" if n % 11 == 0 else "。")
         + ("\n" if n % 9 == 8 else "")
         for n in range(sentences)

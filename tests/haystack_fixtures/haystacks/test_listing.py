@@ -105,14 +105,6 @@ def test_too_little_room_names_the_least_length_and_that_works(tokenizer):
             made.build(least - 1, [KEY], [50])
 
 
-def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer):
-    made = Bench(tokenizer, fewest=9, most=9, fill=False)
-    one, n = made.build(900)
-    assert check(made, one, n, 900) == ""
-    assert n == 9
-    assert one.text == made.build(5000)[0].text
-
-
 def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers):
     made = Bench(tokenizers["cl100k"])
     made.build(500, [KEY], [50], unique=("owl", "4711"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
-from needlework.haystack_fixtures.tasks.words import people, table, words
+from needlework.haystack_fixtures.tasks.words import table, words
 from tests.haystack_fixtures.tasks.built import context, plain_trials
 
 seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
@@ -75,19 +75,6 @@ def test_a_haystack_with_a_term_of_the_row_is_refused(tmp_path):
     corpus.write_text(f"{'. '.join(sorted(terms))}. Nothing of note happened there. " * 60, encoding="utf-8")
     with pytest.raises(InputError, match="the haystack has this key or answer already"):
         plain_trials("association", language="en", corpus=str(corpus))
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_words_come_once_and_no_name_is_part_of_another(language):
-    adjectives, nouns = (words("keys", language, kind) for kind in ("adjectives", "nouns"))
-    assert len({*adjectives, *nouns}) == len(adjectives) + len(nouns)
-    lists = [
-        people(language),
-        *(words("aggregate", language, f"{kind}s") for kind in ("name", "place", "thing", "work")),
-    ]
-    assert all(len(set(each)) == len(each) >= 20 for each in lists)
-    names = people(language)
-    assert not [one for one in names for other in names if one != other and one in other]
 
 
 STORY = {

@@ -27,13 +27,9 @@ NEEDLE = Needle("berth", "The Aurora lies at berth 90210.", QUESTION, "90210", a
 
 
 def task(name, context, *needles):
+    depths, reference = (50.0,) * len(needles), {"answers": ("90210",)}
     asked = Question(
-        needles=needles,
-        depths=(50.0,) * len(needles),
-        question=QUESTION,
-        answer="90210",
-        reference={"answers": ("90210",)},
-        context=context,
+        needles=needles, depths=depths, question=QUESTION, answer="90210", reference=reference, context=context
     )
     return Task(name, "berths", lambda suite: ("berth",), no_depths, lambda suite, cell, seed: asked)
 

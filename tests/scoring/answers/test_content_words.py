@@ -29,18 +29,13 @@ from needlework.scoring.content_words import content_words, words_to_look_up
 def test_recall(reference, text, recall):
     wanted = content_words(reference)
     assert len(wanted & content_words(text)) == pytest.approx(recall * len(wanted))
-
-
-def test_words_that_every_text_has_do_not_count():
     assert content_words("The answer is in the document: what the cat did.") == {"cat"}
 
 
-@given(
-    st.lists(
-        st.sampled_from(["no", "Both", "who's", "walked", "owls", "1,250", "猫头鹰", "的", "了", "GPT", "."]),
-        max_size=6,
-    )
-)
+SENTENCES = ("no", "Both", "who's", "walked", "owls", "1,250", "猫头鹰", "的", "了", "GPT", ".")
+
+
+@given(st.lists(st.sampled_from(SENTENCES), max_size=6))
 def test_the_words_to_look_up_hold_those_of_every_sentence(sentences):
     words = words_to_look_up(" \n ".join(sentences))
     assert all(content_words(each) <= words for each in sentences)

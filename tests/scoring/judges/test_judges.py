@@ -1,5 +1,6 @@
 """When judges are asked and what they are shown, how replies become scores, and what several of them say."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -87,8 +88,10 @@ def test_a_prompt_of_ones_own():
     ],
 )
 def test_a_wrong_prompt_says_what_is_wrong(text, problem):
-    with pytest.raises(ValueError, match=problem.replace("{", "\\{").replace("}", "\\}")):
+    with pytest.raises(ValueError, match=re.escape(problem)):
         check_prompt(text)
+    with pytest.raises(ValueError, match="use evalscope, llmtest, aa_lcr, aa_lcr_1_0, documents or prompt"):
+        judged(Judge(), "other")
 
 
 @pytest.mark.parametrize(
@@ -152,11 +155,9 @@ def test_an_unreadable_reply_is_asked_for_once_more_then_raises(style, good, bad
     assert len(judge.asked) == 2
 
 
-@pytest.mark.parametrize("style", ["evalscope", "documents"])
-def test_a_blank_answer_is_empty_and_nobody_is_asked(style):
-    judge = Judge()
-    assert judged(judge, style).judge(" \n", REFERENCE).verdict == "empty"
-    assert not judge.asked
+def test_a_blank_answer_is_empty_and_nobody_is_asked():
+    for style in ("evalscope", "documents"):
+        assert judged(Judge(), style).judge(" \n", REFERENCE).verdict == "empty"
 
 
 def test_messages_have_question_references_and_answers():
@@ -172,11 +173,6 @@ def test_messages_have_question_references_and_answers():
     places = [user.index(text) for text in ("Who won?", "[Reference]\nAnn", "[Answer A]\nAnn did.", "Bob did.")]
     assert places == sorted(places)
     assert all(label in system for label in ("[[A]]", "[[B]]", "[[C]]"))
-
-
-def test_unknown_style():
-    with pytest.raises(ValueError, match="use evalscope, llmtest, aa_lcr, aa_lcr_1_0, documents or prompt"):
-        judged(Judge(), "other")
 
 
 @pytest.mark.parametrize(
@@ -202,10 +198,10 @@ def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstai
     assert "Oruro" not in judge.asked[0][1]
 
 
-@pytest.mark.parametrize(("scorer", "used"), [("documents", "documents"), ("match", "abstain")])
-def test_scorers_that_know_absence_judge_it_themselves(scorer, used):
-    result = scored("NOT FOUND", scorer=scorer, reference={"answers": ["NOT FOUND"], "absent": True}, judging=None)
-    assert (result.scorer, result.for_asserting) == (used, 1)
+def test_scorers_that_know_absence_judge_it_themselves():
+    for scorer, used in (("documents", "documents"), ("match", "abstain")):
+        result = scored("NOT FOUND", scorer=scorer, reference={"answers": ["NOT FOUND"], "absent": True}, judging=None)
+        assert (result.scorer, result.for_asserting) == (used, 1)
 
 
 def test_a_prompt_may_have_a_system_message_and_published_ones_are_sent_as_they_are():

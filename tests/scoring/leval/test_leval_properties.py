@@ -17,11 +17,6 @@ _TEXT = st.one_of(
 )
 
 
-def test_every_rule_has_a_compatible_twin():
-    assert len(_NAMES) == 16
-    assert all(f"{name}_compat" in _NAMES for name in _NAMES if not name.endswith("_compat"))
-
-
 @pytest.mark.parametrize("name", _NAMES)
 @given(answer=_TEXT, gold=_TEXT)
 def test_scores_are_0_to_1_and_nothing_raises(name, answer, gold):
@@ -33,29 +28,24 @@ def test_scores_are_0_to_1_and_nothing_raises(name, answer, gold):
 
 
 @pytest.mark.parametrize("name", [name for name in _NAMES if not name.endswith("_compat")])
-@pytest.mark.parametrize("answer", ["", " \n\t", "\ud800"], ids=["empty", "blank", "surrogate"])
-def test_no_answer_is_never_right_for_a_strict_rule(name, answer):
+def test_no_answer_is_never_right_for_a_strict_rule(name):
     for gold in ("B", "12", "[1 2]", "-. .-.", "True [fact: False]", "The role of art", "some words"):
-        assert SCORERS[name].judge(answer, Reference((gold,))) == 0
+        assert [SCORERS[name].judge(answer, Reference((gold,))).value for answer in ("", " \n\t", "\ud800")] == [0] * 3
 
 
-@pytest.mark.parametrize(
-    ("rule", "gold"),
-    [
-        ("letter", "(B) the text"),
-        ("letters", "ACD"),
-        ("math", "1234"),
-        ("code", "[[1 2] [3 4]]"),
-        ("code", "-. .-.. .--."),
-        ("topic", "The role of art in society"),
-        ("sci_fi", "True [fact: False]"),
-        ("f1", "a short answer"),
-        ("rouge", "a short summary"),
-    ],
-)
-def test_the_reference_itself_is_right(rule, gold):
-    for name in (f"leval_{rule}", f"leval_{rule}_compat"):
-        assert SCORERS[name].judge(gold, Reference((gold,))).value == pytest.approx(1), name
+def test_the_reference_itself_is_right():
+    golds = {
+        "letter": "(B) the text",
+        "letters": "ACD",
+        "math": "1234",
+        "code": "[[1 2] [3 4]]",
+        "f1": "a short answer",
+    }
+    golds |= {"topic": "The role of art", "sci_fi": "True [fact: False]", "rouge": "a short summary"}
+    for rule, gold in (*golds.items(), ("code", "-. .-.. .--.")):
+        for name in (f"leval_{rule}", f"leval_{rule}_compat"):
+            assert SCORERS[name].judge(gold, Reference((gold,))).value == pytest.approx(1), name
+    assert {f"leval_{rule}{ending}" for rule in golds for ending in ("", "_compat")} == set(_NAMES)
 
 
 @given(st.sets(st.sampled_from("ABCD"), min_size=1), st.sampled_from([", ", " and ", "/", " & "]))

@@ -68,12 +68,10 @@ def test_the_table_of_the_docs_is_what_the_scorer_says():
 
 
 @pytest.mark.parametrize("key", ["the old mill", "the wrong turnip", "the previous tenant", "the false beacon"])
-@pytest.mark.parametrize(
-    "answer", ["The code for {} is 4712.", "{}: 4712", "4712 is the code for {}.", "{}'s code is 4712."]
-)
-def test_a_word_of_the_key_says_nothing_of_the_value(key, answer):
+def test_a_word_of_the_key_says_nothing_of_the_value(key):
     reference = Reference(("4712",), question=f"What is the code for {key}? Reply with the code only.")
-    assert match_score(answer.format(key), reference).verdict == "found"
+    for answer in ("The code for {} is 4712.", "{}: 4712", "4712 is the code for {}.", "{}'s code is 4712."):
+        assert match_score(answer.format(key), reference).verdict == "found"
 
 
 GEMS = Reference((), parts=("48213", "55601", "10934"), distractors=("77120",), question="What are the three codes?")
@@ -96,9 +94,7 @@ GEMS = Reference((), parts=("48213", "55601", "10934"), distractors=("77120",), 
 def test_several_needles_score_their_share(answer, value, verdict):
     score = match_score(answer, GEMS)
     assert (score.value, score.verdict) == (pytest.approx(value), verdict)
-
-
-def test_a_quotation_of_several_needles_gives_each_of_their_values():
+    # A quotation of several needles gives each of their values.
     text = "Ada keeps owls. Eve keeps newts."
     reference = Reference((), parts=("owls", "newts"), statement=text, question="What is kept?")
     assert match_score(text, reference).verdict == "found"
@@ -182,41 +178,6 @@ def test_a_refusal_is_no_hit_whatever_the_value(refusal, value):
         assert match_score(refusal, Reference((value,), question=ASKED)).value == 0
 
 
-FRAMES = ("{}", "**Answer:** {}", "Sure! {}", "{}\n", "> {}", "Here is what I found:\n{}", "According to the text: {}")
-# Not read alike yet: owners behind the colon of a frame, lists of years, and keys without a sentence.
-UNREAD = {
-    "Oslos Code ist 4712.",
-    "silver kettle: 5938264",
-    "银水壶：5938264",
-    "For the tin drum it's 5938264, but nothing is said about the copper lantern.",
-    "Pewter jug → 5938264. Copper lantern → not given.",
-    "The tin bucket: 5938264. The copper lantern: unknown.",
-    "Antwerp (his brother moved to Ghent).",
-    "The mill was rebuilt in 1871 and burned down in 1874.",
-    "Код Осло — 4712.",
-    "It is hard to spot, but the code is there: 5938264.",
-    "Silver kettle - 7140925; copper lantern - 5938264; copper kettle - 3306718.",
-    "Zu Bergen steht nichts im Text, nur zu Stavanger: 4712.",
-    "Tomás Rey, a pupil of Inés Fuertes",
-    "It was rebuilt in 1874 and again repaired in 1911.",
-    "Tin bucket's code: 5938264",
-    "Bergen: 4712, Oslo: 4711",
-    "Bergen: 4713, Oslo: 4712",
-}
-FRAMED = [
-    each
-    for each in (*labelled("answers.txt"), *labelled("more_answers.txt"))
-    if "\n" not in each[2] and each[0] != "?" and each[2] not in UNREAD
-]
-
-
-@given(st.sampled_from(FRAMED), st.sampled_from(FRAMES))
-def test_a_neutral_frame_changes_no_verdict(case, frame):
-    _, reference, answer = case
-    plain, framed = (match_score(text, reference) for text in (answer, frame.format(answer)))
-    assert (plain.verdict == "unclear", plain.value) == (framed.verdict == "unclear", framed.value)
-
-
 @given(st.text(max_size=200), st.text(max_size=40))
 def test_no_text_and_no_reference_makes_it_raise(answer, question):
     for reference in (BERGEN, Reference(("Inés Fuertes",), question=question), Reference((), parts=("4712", "x y"))):
@@ -246,15 +207,10 @@ def test_every_chinese_number_is_read_as_it_is_said(number):
     assert read_han(said(number).removeprefix("一") if 10 <= number < 20 else said(number)) == str(number)
 
 
-@pytest.mark.parametrize(
-    ("run", "number"),
-    [
-        *[("两", "2"), ("两千零三", "2003"), ("二〇二四", "2024"), ("一億", "100000000"), ("两万二百", "20200")],
-        *[(run, None) for run in ("", "三四", "一百五", "三万五", "百", "万", "十十", "三十百", "廿三", "个")],
-    ],
-)
-def test_other_spellings_are_read_and_what_may_say_several_numbers_is_not(run, number):
-    assert read_han(run) == number
+def test_other_spellings_are_read_and_what_may_say_several_numbers_is_not():
+    numbers = {"两": "2", "两千零三": "2003", "二〇二四": "2024", "一億": "100000000", "两万二百": "20200"}
+    numbers |= dict.fromkeys(("", "三四", "一百五", "三万五", "百", "万", "十十", "三十百", "廿三", "个"))
+    assert {run: read_han(run) for run in numbers} == numbers
 
 
 _EDGE = r"(?<=[\u3040-\u9fff\uac00-\ud7a3]){0}(?=[0-9A-Za-z])|(?<=[0-9A-Za-z]){0}(?=[\u3040-\u9fff\uac00-\ud7a3])"
@@ -307,13 +263,7 @@ def test_a_numeral_with_another_numeral_beside_it_is_never_found(number, numeral
         assert match_score(answer, Reference((value,))).value == 0, (value, answer)
 
 
-@pytest.mark.parametrize(
-    ("text", "folded"),
-    [
-        ("5 March 2024 at 7:05 pm", "2024-03-05 19:05"),
-        ("March 052024", "2024-03-05"),  # no space before the year
-        ("7:05 pm march 2024", "19:05 march 2024"),  # minutes are no day of the month
-    ],
-)
-def test_dates_and_times_are_read_once(text, folded):
-    assert fold(text) == folded
+def test_dates_and_times_are_read_once():
+    assert fold("5 March 2024 at 7:05 pm") == "2024-03-05 19:05"
+    assert fold("March 052024") == "2024-03-05"  # no space before the year
+    assert fold("7:05 pm march 2024") == "19:05 march 2024"  # minutes are no day of the month
