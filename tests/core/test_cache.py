@@ -55,17 +55,12 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_half(tmp_path, monkeypatc
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("report", b"old")]
 
 
-def test_halves_of_killed_runs_are_dropped(tmp_path):
-    (tmp_path / ".0123456789abcdef.tmp").write_bytes(b"half")
-    write_whole(tmp_path / "report", b"whole")
+def test_halves_of_killed_runs_are_dropped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(".0123456789abcdef.tmp").write_bytes(b"half")
+    write_whole("report", b"whole")
     drop_halves(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
-
-
-def test_a_file_is_named_in_the_folder_that_is_current(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_whole("plain", b"1")
-    assert Path("plain").read_bytes() == b"1"
 
 
 def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_path):

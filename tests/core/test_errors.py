@@ -61,9 +61,7 @@ def test_an_option_of_a_sub_command_is_told_with_its_own_neighbours(capsys):
     with pytest.raises(SystemExit):
         top.parse_args(["make", "--modle", "x"])
     assert "needlework questions make: there is no --modle: did you mean --model?" in capsys.readouterr().err
-
-
-def test_a_commands_name_stands_once_before_what_it_refuses(capsys):
+    # A command's name stands once before what it refuses.
     assert refuse("compare", InputError("compare", "a.py", "cannot be read")) == 2
     assert capsys.readouterr().err == "needlework compare: 'a.py': cannot be read\n"
 
@@ -73,29 +71,16 @@ SENDS = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 
 @SENDS
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_does_not_end_what_the_first_asks_for(first, second):
+def test_a_second_signal_does_not_end_what_the_first_asks_for_but_a_late_ctrl_c_does(first, monkeypatch):
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     with ending_signals():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(first)
-        signal.raise_signal(second)
-
-
-@SENDS
-def test_ctrl_c_ends_even_that_when_it_takes_long(monkeypatch):
-    with ending_signals():
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+        for second in (signal.SIGINT, signal.SIGTERM):
+            signal.raise_signal(second)
         monkeypatch.setattr("needlework.core.errors._AGAIN_S", 0.0)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-
-
-@SENDS
-def test_signals_are_given_back():
-    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    with ending_signals():
-        pass
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
 
 

@@ -185,14 +185,6 @@ def test_odd_corpora(name, tmp_path, tokenizer):
     complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="300,900", language="zh"))
 
 
-def test_damaged_rows(tmp_path, tokenizer):
-    path = tmp_path / "rows.jsonl"
-    data = "".join(json.dumps({"text": PROSE[:3000], "id": n}) + "\n" for n in range(4)).encode()
-    for spoilt in each_damaged(data, 40, "rows"):
-        path.write_bytes(spoilt)
-        complaint(run_of(tokenizer, tmp_path, corpus=str(path)))
-
-
 @given(st.text(min_size=1, max_size=300), st.integers(1, 30))
 def test_any_text_as_a_corpus(tmp_path, tokenizer, text, times):
     path = tmp_path / "text.txt"

@@ -1,10 +1,11 @@
-"""Content words: what an answer shares with its reference beside the words that every text has."""
+"""Words of answers that say something, and control sequences that are no part of an answer."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.scoring.content_words import content_words, words_to_look_up
+from needlework.scoring.recording import without_escapes
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,25 @@ SENTENCES = ("no", "Both", "who's", "walked", "owls", "1,250", "猫头鹰", "的
 def test_the_words_to_look_up_hold_those_of_every_sentence(sentences):
     words = words_to_look_up(" \n ".join(sentences))
     assert all(content_words(each) <= words for each in sentences)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[31m2582150\x1b[0m",
+        "\x1b[1;38;5;196m2582150\x1b[m",
+        "\x9b31m2582150",
+        "\x1b]0;a title\x072582150",
+        "\x1b]8;;http://x\x1b\\2582150\x1b]8;;\x1b\\",
+        "\x1bP1;2|secret\x1b\\2582150",
+        "\x1b(B2582150\x1b7",
+        "2582150" + "\x1b]" * 200_000,
+    ],
+)
+def test_what_a_terminal_obeys_is_left_out(text):
+    assert without_escapes(text) == "2582150"
+
+
+@given(st.text(st.characters(exclude_categories=["Cc"])))
+def test_other_text_stays_as_it_is(text):
+    assert without_escapes(text) == text

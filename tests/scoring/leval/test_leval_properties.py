@@ -1,10 +1,21 @@
-"""Every scorer of L-Eval on arbitrary answers and references."""
+"""Every scorer of L-Eval on arbitrary answers and references; F1 and ROUGE, in English as published and in Chinese."""
+
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.scoring.leval import overlap
 from needlework.scoring.leval.exact import asked_for, compat_letters, stated_letters
+from needlework.scoring.leval.overlap import (
+    F1,
+    ROUGE,
+    MissingPackageError,
+    by_line,
+    of_itself,
+    rouge,
+)
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference
 
@@ -64,3 +75,38 @@ def test_compat_always_takes_a_letter(answer):
 def test_the_question_says_which_topic_is_asked_for():
     assert asked_for("What is the second topic we discussed?") == "second"
     assert asked_for("What are the first topic and the third topic?") is None
+
+
+_WORDS = st.text(st.sampled_from("abc ABC.,\n'é1"), max_size=60)
+
+
+def test_rouge_lsum_takes_sentences_one_by_one():
+    if by_line("") is None:
+        pytest.skip("no Punkt model: pip install --no-deps llama-index-core==0.14.25")
+    assert by_line("Mr. Smith went. He came back.") == "Mr. Smith went.\nHe came back."
+    scores = rouge("He came back. She went.", "She went. He came back.")
+    assert scores["rougeLsum"] == pytest.approx(1)
+    assert scores["rougeL"] < 1
+
+
+@given(_WORDS)
+def test_a_text_beside_itself(text):
+    told = rouge(text, text)
+    own = of_itself(text)
+    assert {name: pytest.approx(own[name]) for name in told} == told
+
+
+@pytest.mark.parametrize(("scorer", "package"), [(ROUGE, "rouge_score"), (F1, "jieba")])
+def test_a_missing_package_is_named_with_its_remedy(scorer, package, monkeypatch):
+    caches = (overlap.rouge, overlap._scorer, overlap._segmenter)
+    for each in caches:
+        each.cache_clear()
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    try:
+        with pytest.raises(MissingPackageError, match=r"pip install 'needlework\[leval\]'"):
+            scorer.judge("上海 says so", Reference(("上海",)))
+    finally:
+        monkeypatch.undo()
+        for each in caches:
+            each.cache_clear()
