@@ -1,6 +1,7 @@
 """Questions on documents: files, as published and with more in a row, and sentences with a gap."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,8 @@ def test_rejected_rows_are_not_asked_and_a_person_has_the_last_word(write):
     ],
 )
 def test_what_cannot_be_asked_is_named_in_one_line(write, content, said):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=rf"\A--questions: .*{re.escape(said)}"):
         read_question_set(write(content))
-    assert str(caught.value).startswith("--questions: ")
-    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["absent.json", "a\0b", ".", "a" * 300, "/dev/zero"])

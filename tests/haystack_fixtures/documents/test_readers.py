@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import sys
 import zipfile
 
@@ -205,9 +206,8 @@ def test_links_pipes_and_files_that_may_not_or_cannot_be_read_are_left_out(folde
     ],
 )
 def test_a_folder_without_a_document_is_one_clear_error(folder, files, words):
-    with pytest.raises(InputError, match=r"\A--documents: ") as caught:
+    with pytest.raises(InputError, match=rf"\A--documents: .*{re.escape(words)}"):
         read_documents(str(folder(files)))
-    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["absent", "a\0b", "a.txt", "~nobody-of-this-name"])

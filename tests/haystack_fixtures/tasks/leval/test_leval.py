@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -124,9 +125,8 @@ def test_broken_rows_are_told_with_their_line(data, line, said):
     folder = data(tpo=[row(TREE, CHOICE, "exam")])
     with Path(folder, "tpo.jsonl").open("a", encoding="utf-8") as file:
         file.write(f"\n{line}\n")
-    with pytest.raises(InputError, match=r"tpo\.jsonl:3") as caught:
+    with pytest.raises(InputError, match=rf"tpo\.jsonl:3.*{re.escape(said)}"):
         trials(folder, "tpo")
-    assert said in str(caught.value)
 
 
 def test_open_tasks_tell_the_length_of_the_reference_unless_asked_not_to(data):

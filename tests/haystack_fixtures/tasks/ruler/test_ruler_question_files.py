@@ -118,7 +118,5 @@ def test_equal_documents_are_one_and_answers_come_once(written):
     ],
 )
 def test_files_that_cannot_be_used_say_why(written, content, said):
-    with pytest.raises(InputError, match=re.escape(said)) as caught:
+    with pytest.raises(InputError, match=f"--questions.*{re.escape(said)}"):
         read_questions(written(content))
-    assert "--questions" in str(caught.value)
-    assert "\n" not in str(caught.value)
