@@ -130,6 +130,7 @@ def _broken(_answer, _reference):
         (Exchange(reference=None), "match", "harness", "a reference needs"),
         (Exchange(reference={}), "match", "harness", "a reference needs"),
         (Exchange(reference=Reference(())), "match", "harness", "no value"),
+        (Exchange(reference=Reference((), parts=("a",))), "keyword", "harness", "neither keyword nor answers"),
     ],
 )
 def test_a_scorer_that_fails_is_an_error_of_one_line(exchange, scorer, kind, message):

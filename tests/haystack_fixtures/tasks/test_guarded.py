@@ -9,7 +9,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.tasks.catalogue import TASKS, with_tasks
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, task_named, with_tasks
 from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 
 CELL = Cell("berths", 500, 50.0, "berth")
@@ -56,6 +56,8 @@ def test_a_hook_may_give_one_task_or_several_or_none():
     other = replace(BERTHS, name="quays")
     assert {"berths", "quays"} < set(with_tasks([BERTHS, None, [other]]))
     assert with_tasks([None]) == TASKS
+    with pytest.raises(InputError, match="task: 'niahh': did you mean niah"):
+        task_named("niahh")
 
 
 @pytest.mark.parametrize("given", ["berths", 7, [None]])
