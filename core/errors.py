@@ -14,8 +14,7 @@ from difflib import SequenceMatcher, get_close_matches
 from types import FrameType
 from typing import Any, NoReturn
 
-# meant.
-_LONGEST_VALUE, _LONGEST = 120, 600
+_LONGEST_VALUE, _LONGEST = 120, 600  # characters
 # What is this much like a name of ours is one of them, whatever others call theirs.
 _OURS = 0.75
 
@@ -142,9 +141,8 @@ def run_command(command: str, action: Callable[[], int]) -> int:
     except BrokenPipeError:
         raise  # whoever read our output has seen enough
     except OSError as error:
-        return refuse(
-            command, InputError("file", error.filename2 or error.filename or "output", error.strerror or str(error))
-        )
+        file = error.filename2 or error.filename or "output"
+        return refuse(command, InputError("file", file, error.strerror or str(error)))
 
 
 _NAMES = ("SIGTERM", "SIGHUP")

@@ -107,14 +107,14 @@ def logarithmic(first: float, last: float, count: int) -> list[float]:
     return [float(value) for value in np.round(np.geomspace(first, last, count)).astype(int)]
 
 
-def doubling(first: float, last: float, count: int | None = None) -> list[float]:
+def doubling(first: float, last: float, count: int) -> list[float]:
     """`first`, twice that, and so on; stops at `last`, which is added when the doubling misses it."""
     values = [first]
     while values[-1] * 2 <= last:
         values.append(values[-1] * 2)
     if values[-1] != last:
         values.append(last)
-    return values if count is None else values[:count]
+    return values[:count]
 
 
 def llmtest_sigmoid(first: float, last: float, count: int) -> list[float]:
@@ -127,18 +127,18 @@ def llmtest_sigmoid(first: float, last: float, count: int) -> list[float]:
     ]
 
 
+def _evenly(first: float, last: float, count: int) -> list[float]:
+    return [first + (last - first) / max(1, count - 1) * number for number in range(count)]
+
+
 def opencompass_linear(first: float, last: float, count: int) -> list[float]:
     """OpenCompass's linear depths: evenly spaced, then cut down to whole percent by its data set configs."""
-    if count == 1:
-        return [float(int(first))]
-    step = (last - first) / (count - 1)
-    return [float(int(first + step * i)) for i in range(count)]
+    return [float(int(depth)) for depth in _evenly(first, last, count)]
 
 
 def opencompass_sigmoid(first: float, last: float, count: int) -> list[float]:
     """OpenCompass's sigmoid depths: rising, ends not pinned, then cut down to whole percent."""
-    xs = [first] if count == 1 else [first + (last - first) / (count - 1) * i for i in range(count)]
-    return [float(int(round(100 / (1 + math.exp(-0.1 * (x - 50))), 3))) for x in xs]
+    return [float(int(round(100 / (1 + math.exp(-0.1 * (x - 50))), 3))) for x in _evenly(first, last, count)]
 
 
 Spacing = Callable[[float, float, int], list[float]]
@@ -313,19 +313,23 @@ def _misfit_words(misfits: Sequence[Misfit]) -> str:
     by_task: dict[str, list[Misfit]] = {}
     for misfit in misfits:
         by_task.setdefault(misfit.task, []).append(misfit)
-    return ", ".join(_task_words(task, group) for task, group in by_task.items())
+    words = []
+    for task, group in by_task.items():
+        least = _least_option(group)
+        lengths = ", ".join(map(str, sorted({each.length for each in group})))
+        words.append(f"{task} at {lengths}{f' (from --lengths {least})' if least else ''}")
+    return ", ".join(words)
 
 
-def _task_words(task: str, group: Sequence[Misfit]) -> str:
-    words = f"{task} at {', '.join(map(str, sorted({each.length for each in group})))}"
-    least = max((each.least_option for each in group if each.least_option is not None), default=None)
-    return words if least is None else f"{words} (from --lengths {least})"
+def _least_option(misfits: Sequence[Misfit]) -> int | None:
+    """The smallest `--lengths` that fits all of them, as far as it is known."""
+    return max((each.least_option for each in misfits if each.least_option is not None), default=None)
 
 
 def nothing_fits(misfits: Sequence[Misfit]) -> InputError:
     """The error of a run of which no cell can be asked."""
     lengths = ",".join(map(str, sorted({each.length for each in misfits})))
-    least = max((each.least_option for each in misfits if each.least_option is not None), default=None)
+    least = _least_option(misfits)
     use = f"use at least {least}" if least else "use longer ones"
     return InputError("--lengths", lengths, f"too short for {_misfit_words(misfits)}: {use}, or other tasks (--task)")
 

@@ -50,13 +50,9 @@ def build_prompt(
     Raises `InputError` when the budget cannot hold template, needles and one sentence (naming the smallest length), or
     when the haystack holds a needle's text already.
     """
-    if len(depths) != len(needles):
-        raise ValueError(f"{len(needles)} needles but {len(depths)} depths")
-    for (name, text), depth in zip(needles, depths, strict=True):
+    for name, text in needles:
         if not text.strip():
             raise InputError("needle", name, "has no text")
-        if not 0 <= depth <= 100:
-            raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
     frame = PromptFrame(outer, source, tuple(needles), tuple(depths))
     least = "needles and one sentence" if outer.edges else "template, question, needles and one sentence"
     return finish(frame, search(frame, least), unique=unique, answers=answers)
@@ -198,9 +194,6 @@ def search(frame: PromptFrame, least: str) -> Draft:
     best = _Best(shortest, first, None)
     # Tokens that template, needles and seams add; nearly the same for neighbouring cuts.
     extra = float(shortest - first.tokens)
-    available = len(frame.source.encoded.ids)
-    if budget - extra > available and frame.source.closing is None:
-        raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
     for tries, cuts_of in (
         (_TRIES, partial(cuts_near, reach=_REACH, any_grapheme=False)),
         (_TRIES_PATCHED, patched_cuts),

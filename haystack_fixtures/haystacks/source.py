@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,46 @@ _MARGIN = 512
 _SENTENCES_BEYOND = 32  # more than a patched cut leaves out
 # Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
 _PARAGRAPHS = 8
-# Results that a source keeps (the oldest go first), and tokens of encoded documents that are kept for
-# other orders of the corpus.
-_REMEMBERED = 512
-_TOKENS_KEPT = 2_000_000
+_REMEMBERED = 512  # results that a source keeps; the oldest go first
+_TOKENS_KEPT = 2_000_000  # of all texts in one cache together, about 40 bytes each
 
 Made = TypeVar("Made")
+
+
+class Encoding(Protocol):
+    """Anything with tokens."""
+
+    @property
+    def tokens(self) -> int: ...
+
+
+EncodedText = TypeVar("EncodedText", bound=Encoding)
+
+
+class TokenCache(Generic[EncodedText]):
+    """A cache of encoded texts, limited by their tokens; evicts the least recently used. May be shared by threads."""
+
+    def __init__(self, fewest: int) -> None:
+        """`fewest`: how many are kept at least, whatever their tokens."""
+        self._fewest = fewest
+        self._kept: OrderedDict[Hashable, EncodedText] = OrderedDict()
+        self._tokens = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], EncodedText]) -> EncodedText:
+        """The cached text of a key, else a new one by `make`."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = made
+                self._tokens += made.tokens
+            while self._tokens > _TOKENS_KEPT and len(self._kept) > self._fewest:
+                self._tokens -= self._kept.popitem(last=False)[1].tokens
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +128,7 @@ class HaystackSource:
 
 
 class EncodedDocuments:
-    """The non-blank documents of a corpus, encoded on first use, in any order.
-
-    Keeps as many as have two million tokens together. May be shared by threads.
-    """
+    """The non-blank documents of a corpus, encoded on first use, in any order. May be shared by threads."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, cache_dir: Path) -> None:
         """Raises `InputError` for a corpus without text."""
@@ -107,23 +138,10 @@ class EncodedDocuments:
         self.corpus = corpus
         self.tokenizer = tokenizer
         self._cache_dir = cache_dir
-        self._kept: OrderedDict[int, EncodedDocument] = OrderedDict()
-        self._tokens = 0
-        self._lock = threading.Lock()
+        self._encoded: TokenCache[EncodedDocument] = TokenCache(fewest=1)
 
     def __getitem__(self, number: int) -> EncodedDocument:
-        with self._lock:
-            if number in self._kept:
-                self._kept.move_to_end(number)
-                return self._kept[number]
-        made = encode_document(self.texts[number], self.tokenizer, self._cache_dir)
-        with self._lock:
-            if number not in self._kept:
-                self._kept[number] = made
-                self._tokens += len(made.encoded.ids)
-            while self._tokens > _TOKENS_KEPT and len(self._kept) > 1:
-                self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
-        return made
+        return self._encoded.get(number, lambda: encode_document(self.texts[number], self.tokenizer, self._cache_dir))
 
 
 def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tokens: int) -> HaystackSource:
@@ -216,6 +234,11 @@ class EncodedDocument:
 
     encoded: Encoded
     ends: NDArray[np.int64]
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
+        return len(self.encoded.ids)
 
 
 def encode_document(text: str, tokenizer: Tokenizer, folder: Path) -> EncodedDocument:

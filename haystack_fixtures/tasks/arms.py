@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import guided
@@ -19,7 +20,6 @@ from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, P
 # `absent`: the text lacks what the answer needs; the right answer says so. `focused`: the text is only what the answer
 # needs, or the shortest list: the score without the difficulty of length. `compacted`: the model first writes a summary
 # of the text, and answers from that alone.
-CONTROLS = ("absent", "focused", "compacted")
 NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
 _INSTRUCTION = {
     "en": "If the document does not say, reply exactly: NOT FOUND.",
@@ -45,13 +45,8 @@ _TEXT_KIND = {"en": ("document", "conversation"), "zh": ("文档", "对话")}
 _WORDS_PER_TOKEN = {"en": 0.6, "zh": 0.9}  # of a summary; below the usual, so that few are cut off
 
 
-def control_label(label: str, control: str) -> str:
-    """The needle label of a control: `code_absent`."""
-    return f"{label}_{control}"
-
-
 def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
-    """A needle label without its control, and which of the `controls` it is (empty for none)."""
+    """A needle label (`code_absent`) without its control, and which of the `controls` it is (empty for none)."""
     for control in controls:
         if label.endswith(f"_{control}"):
             return label.removesuffix(f"_{control}"), control
@@ -78,6 +73,8 @@ def absent(question: Question, language: str, twin: str) -> Question:
     needed = question.rests_on
     remaining = [number for number in range(len(question.needles)) if number not in needed]
     answer = NOT_FOUND[language]
+    changes: dict[str, Any] = {"answers": (answer,), "parts": (), "absent": True, "control": "absent", "twin": twin}
+    changes |= {"arm": "absent"} if isinstance(context, OtherDocuments) else {}
     return replace(
         question,
         needles=tuple(question.needles[number] for number in remaining),
@@ -85,18 +82,7 @@ def absent(question: Question, language: str, twin: str) -> Question:
         needed=(),
         distractors=question.all_distractors,
         answer=answer,
-        reference=question.reference
-        # Abstaining is always right here.
-        | {
-            "answers": (answer,),
-            "parts": (),
-            "absent": True,
-            "control": "absent",
-            "twin": twin,
-            **({"arm": "absent"} if isinstance(context, OtherDocuments) else {}),
-            "chance": 0.0,
-            "floor": 1.0,
-        },
+        reference=question.reference | changes | {"chance": 0.0, "floor": 1.0},  # abstaining is always right here
         context=context,
     )
 

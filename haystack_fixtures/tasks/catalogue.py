@@ -34,7 +34,6 @@ from needlework.haystack_fixtures.tasks.arms import (
     check_arms,
     check_length_means,
     compacted,
-    control_label,
     focused,
     may_abstain,
     split_label,
@@ -146,9 +145,9 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
 
 
 def controls_of(task: Task, suite: Suite) -> tuple[str, ...]:
-    """The suite's controls that its task has."""
+    """The suite's controls that its task has, in one order."""
     has = {"absent": task.absent, "focused": task.focused, "compacted": not task.questions}
-    return tuple(control for control in suite.controls if has[control])
+    return tuple(control for control in has if has[control] and control in suite.controls)
 
 
 def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
@@ -232,14 +231,8 @@ def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tupl
             continue
         if asks_whole(task, suite):
             yield label, lengths, task.depths(suite)
-        for arm in arms_of(task, suite):
-            yield control_label(label, arm), lengths, (None,)
-        if "absent" in controls_of(task, suite):
-            yield control_label(label, "absent"), lengths, (None,)
-        if "focused" in controls_of(task, suite):
-            yield control_label(label, "focused"), (min(lengths),), (None,)
-        if "compacted" in controls_of(task, suite):
-            yield control_label(label, "compacted"), lengths, (None,)
+        for arm in (*arms_of(task, suite), *controls_of(task, suite)):
+            yield f"{label}_{arm}", (min(lengths),) if arm == "focused" else lengths, (None,)
 
 
 def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:
@@ -251,12 +244,11 @@ def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:
     """
 
     def sort_key(cell: Cell) -> tuple[object, ...]:
-        depth = cell.depth or 0.0
-        if tasks[cell.task].one_haystack:
-            # A cell without a depth is alike to the end.
-            depth = 100.0 if cell.depth is None else depth
-            return cell.model, cell.task, "", cell.repeat, -cell.length * depth, -cell.length, cell.needle
-        return cell.model, cell.task, cell.needle, cell.repeat, -cell.length * depth, -cell.length, ""
+        # Where needles share a haystack, a cell without a depth is alike to the end.
+        shares = tasks[cell.task].one_haystack
+        depth = (100.0 if shares else 0.0) if cell.depth is None else cell.depth
+        first, last = ("", cell.needle) if shares else (cell.needle, "")
+        return cell.model, cell.task, first, cell.repeat, -cell.length * depth, -cell.length, last
 
     return sorted(cells, key=sort_key)
 

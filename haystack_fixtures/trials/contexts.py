@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Generic, TypeVar
 
 from msgspec import structs
 
@@ -42,7 +41,7 @@ from needlework.haystack_fixtures.haystacks.documents import (
 )
 from needlework.haystack_fixtures.haystacks.frame import OuterText
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, order_source
+from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, HaystackSource, TokenCache, order_source
 from needlework.haystack_fixtures.haystacks.splice import remembering
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
@@ -52,29 +51,7 @@ from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
 # Characters of generated text per token: above the mean of every tokenizer here.
 _CHARS_PER_TOKEN = 6
-_TOKENS_KEPT = 2_000_000  # of all cached sources together, about 40 bytes each
 _SOURCES_KEPT = 3  # at least, whatever their tokens
-
-Source = TypeVar("Source", HaystackSource, DocumentSource)
-
-
-class SourceCache(Generic[Source]):
-    """A cache of sources, limited by their tokens; evicts the least recently used."""
-
-    def __init__(self) -> None:
-        self._sources: OrderedDict[Hashable, Source] = OrderedDict()
-        self._tokens = 0
-
-    def get(self, key: Hashable, make: Callable[[], Source]) -> Source:
-        """The cached source of a key, else a new one by `make`."""
-        if key in self._sources:
-            self._sources.move_to_end(key)
-            return self._sources[key]
-        source = self._sources[key] = make()
-        self._tokens += source.tokens
-        while len(self._sources) > _SOURCES_KEPT and self._tokens > _TOKENS_KEPT:
-            self._tokens -= self._sources.popitem(last=False)[1].tokens
-        return source
 
 
 def narrow_to_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
@@ -101,8 +78,8 @@ class SourcePool:
         self._longest = max(max(each.lengths) for each in settings.suites)
         self._corpora: dict[tuple[object, ...], Corpus] = {}
         self._documents: dict[str, EncodedDocuments] = {}
-        self._sources: SourceCache[HaystackSource] = SourceCache()
-        self._document_sources: SourceCache[DocumentSource] = SourceCache()
+        self._sources: TokenCache[HaystackSource] = TokenCache(_SOURCES_KEPT)
+        self._document_sources: TokenCache[DocumentSource] = TokenCache(_SOURCES_KEPT)
         self._lock = threading.RLock()
 
     def corpus(self, suite: Suite) -> Corpus:

@@ -49,20 +49,17 @@ class _Questions(DataSetRows):
 
     def of(self, suite: Suite) -> Mapping[str, RowSummary]:
         """See `DataSetRows`. Raises `InputError` where no question has its documents."""
-        rows, texts = super().of(suite), document_texts(_data_name(suite))
-        complete = {label: entry for label, entry in rows.items() if all(name in texts for name in _names(entry))}
-        if not complete:
+        rows, lacking = super().of(suite), self.lacking(suite)
+        if len(lacking) == len(rows):
             remedy = "has none of the documents' texts: put the extracted texts, or their zip, beside the CSV file"
             raise InputError(OPTION, _data_name(suite), remedy)
-        return complete
+        return {label: entry for label, entry in rows.items() if label not in lacking}
 
     def lacking(self, suite: Suite) -> dict[str, str]:
         """The label of each question that is left out, and the first text that it lacks."""
         rows, texts = super().of(suite), document_texts(_data_name(suite))
-        missing = (
-            (label, next((name for name in _names(entry) if name not in texts), None)) for label, entry in rows.items()
-        )
-        return {label: name[1] for label, name in missing if name is not None}
+        missing = {label: [name for name in _names(entry) if name not in texts] for label, entry in rows.items()}
+        return {label: names[0][1] for label, names in missing.items() if names}
 
 
 _QUESTIONS = _Questions(

@@ -258,10 +258,8 @@ def _longbench_v2(book: Literal["open", "closed"], suite: Suite, cell: Cell, _se
     entries, options = _BOOKS.of(suite), family_options(suite, DataOptions)
     entry = entries[cell.needle]
     question, text = choice_question(entry), _BOOKS.data(suite).text(entry.number)
-    context, shown = (
-        Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact"),
-        question.with_choices,
-    )
+    context = Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact")
+    shown = question.with_choices
     if options.data_cut == "compat":
         filled, shown = as_authors_fill(text, question)
         context = Document(filled, truncation="never", message_tokens=options.data_window)
