@@ -116,13 +116,9 @@ class OneLineParser(argparse.ArgumentParser):
         name = option.lstrip("-")
         if name in self._theirs:
             return f"there is no {option}: {self._theirs[name]}"
-        near = nearest(name.replace("_", "-"), (known[2:] for known in _written(self)))
+        written = (word for action in self._actions for word in action.option_strings if word.startswith("--"))
+        near = nearest(name.replace("_", "-"), (word[2:] for word in written))
         return f"there is no {option}" + (f": did you mean --{near}?" if near else "")
-
-
-def _written(parser: argparse.ArgumentParser) -> Iterator[str]:
-    for action in parser._actions:  # noqa: SLF001 - argparse names them nowhere else
-        yield from (name for name in action.option_strings if name.startswith("--"))
 
 
 def refuse(command: str, line: object) -> int:

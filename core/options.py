@@ -233,22 +233,12 @@ trials_or_share = number(
 )
 
 
-def pair(number_pattern: str, remedy: str) -> Parser:
-    """Two numbers of a form, with a comma between them."""
-
-    def parse(option: str, value: str) -> tuple[str, ...]:
-        parts = tuple(part.strip() for part in value.split(","))
-        if len(parts) != 2 or not all(re.fullmatch(number_pattern, part) for part in parts):
-            raise InputError(option, value, remedy)
-        return parts
-
-    return parse
-
-
-file_limits = pair(
-    r"[1-9][0-9]{0,8}",  # a megabyte has 1,000,000 bytes
-    "give the most requests and the most megabytes of a file, such as 50000,200",
-)
+def file_limits(option: str, value: str) -> tuple[str, ...]:
+    """The most requests and the most megabytes (of 1,000,000 bytes) of a file: `50000,200`."""
+    parts = tuple(part.strip() for part in value.split(","))
+    if len(parts) != 2 or not all(re.fullmatch("[1-9][0-9]{0,8}", part) for part in parts):
+        raise InputError(option, value, "give the most requests and the most megabytes of a file, such as 50000,200")
+    return parts
 
 
 def one_of(*choices: str) -> Parser:

@@ -19,9 +19,10 @@ _WITHOUT = {"sci_fi"}  # no predictions of it are stored
 pytestmark = pytest.mark.skipif(not _PARITY.is_dir(), reason=f"no parity results at {_PARITY}")
 
 
-# ROUGE of long texts takes many seconds.
+QUICK = {"patent_summ", *(task.name for task in TASKS.values() if task.evaluation != "rouge")}
+QUICK.remove("topic_retrieval_longchat")
 TASKS_HERE = [
-    pytest.param(task, marks=[pytest.mark.slow] * (task.evaluation == "rouge" and task.name != "patent_summ"), id=name)
+    pytest.param(task, marks=[] if name in QUICK else pytest.mark.slow, id=name)
     for name, task in TASKS.items()
     if name not in _WITHOUT
 ]
