@@ -1,7 +1,5 @@
 """Following a launch: starts shards, restarts dead ones, shows the progress of the run."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

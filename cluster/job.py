@@ -4,8 +4,6 @@ It runs pytest, and writes how the shard ended unless it was stopped or killed: 
 signal to stop, and when its parent is gone (a launcher or a node's daemon that was killed), pytest writes its journal.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Shards as an Indexed Job of Kubernetes: its YAML and the commands to run. Contacts no cluster."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,7 +1,5 @@
 """`needlework launch`: run the benchmarks in shards on an engine, follow them, merge them."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

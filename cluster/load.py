@@ -3,8 +3,6 @@
 Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25259): no score without load shows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """`needlework matrix`: run several configurations over the same cells and compare them."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex

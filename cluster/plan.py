@@ -1,7 +1,5 @@
 """The plan of a launch: its folder and shards, the command and the ending of each shard."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Shards as tasks of Ray: a running cluster, or one on this machine, bound to 127.0.0.1."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

@@ -1,7 +1,5 @@
 """Slurm: job scripts, arrays, the queue."""
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import shlex

@@ -5,8 +5,6 @@
 >>> [(panel.name, panel.overall.mean, panel.overall.n) for panel in run.panels]  # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

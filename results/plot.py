@@ -1,7 +1,5 @@
 """`needlework plot`: draw heatmaps and curves again, from our files or another system's."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

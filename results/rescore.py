@@ -1,7 +1,5 @@
 """`needlework rescore RUN --scorer NAME`: judge the stored answers again, without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """`needlework score BENCHMARK FILES...`: score predictions that were made without needlework."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,7 +1,5 @@
 """Palette, fonts and text of reports."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import unicodedata

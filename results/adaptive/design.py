@@ -1,7 +1,5 @@
 """The design of adaptive runs: looks at each length, bars, and the boundaries at which a look decides."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The statement of an adaptive run: between which lengths every length holds the bar."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Adaptive runs: trials so far, the search for each bar, the cells to send next, the cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The sequential search of an adaptive run: looks that decide lengths, and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, inf, log

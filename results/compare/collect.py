@@ -1,7 +1,5 @@
 """Collects the runs that are compared: records by name, or the scores of each model."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """`needlework compare`: two runs or more, trial by trial."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

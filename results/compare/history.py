@@ -1,7 +1,5 @@
 """`needlework history RUN...|FOLDER`: changes over nightly runs, or checkpoints of a training."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`needlework leaderboard`: models beside each other, ranked."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from os.path import commonpath

@@ -1,7 +1,5 @@
 """`results.csv`, a row for each trial, and `cells.csv`, a row for each cell of a heatmap."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """`needlework export`: a run for inspect_ai, Every Eval Ever, or the Hugging Face Hub."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

@@ -7,8 +7,6 @@ which is a file `results/MODEL/DATASET.json` with a score of 0..100, or a row of
 sets hold every depth in one file, as `Depth0: score`.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

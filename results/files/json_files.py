@@ -1,7 +1,5 @@
 """`results.json`, `summary.json` and the JSON of comparisons."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

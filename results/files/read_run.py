@@ -1,7 +1,5 @@
 """Runs from disk: records with their manifest; panels of any path, of other systems too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

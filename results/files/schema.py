@@ -1,7 +1,5 @@
 """`needlework schema`: print the JSON Schema of a record."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ has no field for a length, so each length is a result of its own that says so in
 huggingface/hub-docs, `docs/hub/eval-results.md`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

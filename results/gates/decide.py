@@ -1,7 +1,5 @@
 """Decides gates: pass, fail or inconclusive; verdicts as lines and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import fsum

@@ -1,7 +1,5 @@
 """Gates: expressions, the records in their scope, verdicts, and the baseline of a paired gate."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

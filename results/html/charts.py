@@ -1,7 +1,5 @@
 """Charts, heatmaps and tables of a report as the page's template draws them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

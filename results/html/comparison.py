@@ -1,7 +1,5 @@
 """Pages of several runs: a comparison with both answers of each trial, a leaderboard, a history."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal

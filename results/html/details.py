@@ -1,7 +1,5 @@
 """Packs the details of trials (answer, flags, prompt, timings) into the page; `report.js` shows them."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """One page of HTML: templates, styles, words."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """`report.html`: the page of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from pathlib import Path

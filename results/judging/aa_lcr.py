@@ -3,8 +3,6 @@
 ANSWERS: jsonl rows {"question_id": 1, "prediction": "the reply"}; several of one question are repeats.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import Counter

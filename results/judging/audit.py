@@ -5,8 +5,6 @@ scored, or JSON lines with `question`, `answers`, `response` and `human`: then t
 compared too.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from io import StringIO

@@ -3,8 +3,6 @@
 Exit code 0; 1 where a judgement is missing; 2 after one line about what was wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """L-Eval's prediction files: `TASK.pred.jsonl`, rows with `query`, `gt` and `MODEL_pred`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

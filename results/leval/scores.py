@@ -1,7 +1,5 @@
 """`needlework score leval PREDICTIONS...`: L-Eval's prediction files by both rules, without a model."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from math import fsum

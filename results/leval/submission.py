@@ -4,8 +4,6 @@ Predictions as L-Eval's own scripts write them, tables with the leaderboard's ke
 that a run cannot know are left blank.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

@@ -1,7 +1,5 @@
 """The parts of a run: folders of shards, missing trials, and whether the parts belong to one run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """`needlework status`: the progress of a run and its shards, read from their files."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ answer the question, and do its nearest neighbours. Exit code 0; 1 where a model
 about what was wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections import Counter

@@ -3,8 +3,6 @@
 What both steps share: how a model is reached, what is printed about the folder.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The journal of a run (its records), and the files of answers that no test has scored yet."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

@@ -1,7 +1,5 @@
 """`manifest.json`: what a run was made of, and the hash of its recipe."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re

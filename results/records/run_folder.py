@@ -1,7 +1,5 @@
 """A run's folder: names of its files, its shards, the claim of its writer, safe reading."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Groups of records: samples, controls, tests, windows."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping

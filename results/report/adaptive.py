@@ -1,7 +1,5 @@
 """Sections and lines of adaptive runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from math import log

@@ -1,7 +1,5 @@
 """Leaderboards and histories: their sections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace

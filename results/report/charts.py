@@ -1,7 +1,5 @@
 """The charts of runs, comparisons and leaderboards, from their statistics."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Comparisons of runs: their sections, and one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from needlework.core.grid import depth_label

@@ -1,7 +1,5 @@
 """Sections of own documents and of search in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from needlework.core.grid import depth_label

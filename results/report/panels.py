@@ -1,7 +1,5 @@
 """A panel in words, and all panels as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName

@@ -1,7 +1,5 @@
 """Sections of a report: tables, notes and charts of one statistic, as data for every renderer."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from math import log2

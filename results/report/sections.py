@@ -1,7 +1,5 @@
 """All sections of a run's report, in their order, and all charts of it."""
 
-from __future__ import annotations
-
 from needlework.results.report.adaptive import adaptive_sections
 from needlework.results.report.charts import heatmap_title, model_charts, panel_heatmap, telling_panels
 from needlework.results.report.documents import document_sections, retrieval_sections

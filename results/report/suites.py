@@ -1,7 +1,5 @@
 """Sections of published suites and data sets, and of latency."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from needlework.results.report.charts import ruler_charts

@@ -1,7 +1,5 @@
 """Sections of tasks, of gates, of panels, and of questions without an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace

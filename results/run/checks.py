@@ -1,7 +1,5 @@
 """Checks of a session before it asks anything."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from needlework.core.errors import InputError

@@ -1,7 +1,5 @@
 """The end of a run: files, report, exit status."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

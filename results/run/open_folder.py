@@ -1,7 +1,5 @@
 """A run's folder while records come: open, append, finish."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Questions whose answer is not in the text: answers that are invented, and needless abstentions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any

@@ -1,7 +1,5 @@
 """Agreement of judges and raters."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations

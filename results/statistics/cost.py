@@ -1,7 +1,5 @@
 """The cost of a run: tokens in, out and cached, and dollars by `--price`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The table that depth effects are tested on, and the shapes that are looked for in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Own documents: positions, sizes, search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 from typing import Any

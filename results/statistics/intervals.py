@@ -1,7 +1,5 @@
 """Confidence intervals of clustered samples, and how many samples narrow them."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from math import ceil, fsum, log, pi, sqrt

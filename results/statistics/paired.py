@@ -1,7 +1,5 @@
 """Paired differences, and evidence against a bar."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache, partial
 from math import fsum, sqrt

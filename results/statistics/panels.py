@@ -1,7 +1,5 @@
 """Panels: scores by length and depth."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import fsum

@@ -1,7 +1,5 @@
 """Facts of a run: how it was made, latency, stability."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite

@@ -1,7 +1,5 @@
 """Faults of a run by reason, the run to do next, and the samples that the scores rest on."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The statistics of a run, and notes on them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median

@@ -1,7 +1,5 @@
 """The first sentence of a report: one function for each kind of run. No claim beyond intervals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

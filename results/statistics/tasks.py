@@ -1,7 +1,5 @@
 """Rows per task and panel, and the overall score of a run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, nan, sqrt

@@ -1,7 +1,5 @@
 """Votes of several answers to one question."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import fsum, sqrt
 from typing import Literal

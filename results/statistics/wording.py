@@ -1,7 +1,5 @@
 """Words for scores and differences: in sentences, and in cells of tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from needlework.core.record import OutcomeName

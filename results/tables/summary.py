@@ -1,7 +1,5 @@
 """The last lines of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from textwrap import shorten

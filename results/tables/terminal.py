@@ -1,7 +1,5 @@
 """Heatmaps, headlines and tables for a terminal and Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct

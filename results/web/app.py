@@ -1,7 +1,5 @@
 """The web application: routes, errors, shared parts of pages, written files, accepted requests."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

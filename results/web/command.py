@@ -3,8 +3,6 @@
 PATH: run folders, a folder of runs, prediction files (*.pred.jsonl), a jsonl file of documents, a file of questions.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

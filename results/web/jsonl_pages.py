@@ -1,7 +1,5 @@
 """Pages of a jsonl file of documents: people edit pairs by line, into `NAME.cleaned.jsonl`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from io import BytesIO

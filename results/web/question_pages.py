@@ -1,7 +1,5 @@
 """Pages of questions: people accept, edit, reject and add them, into `NAME.reviewed.json`."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Pages on which people rate answers from 1 to 5, without knowing whose they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

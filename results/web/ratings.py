@@ -1,7 +1,5 @@
 """Answers that people rate, from runs and L-Eval's files, joined by question; their ratings."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs, trial by trial: paired differences of scores, what one run alone could not answer, verdicts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Joins the records of two runs: which trials are the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Differences between runs beside their scores."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A model's scores of one run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from json import JSONEncoder

@@ -1,7 +1,5 @@
 """MRCR, GraphWalks, LongBench v2 and L-Eval as published."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any

@@ -6,8 +6,6 @@ row is made of the M-RT data, and a recovery after a drop resets its longest ATC
 a number: it says what is missing.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """RULER's tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import fsum
 from statistics import fmean
