@@ -1,7 +1,5 @@
 """`needlework launch`: its options, the words of pytest, and refusals before anything starts."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -66,11 +64,6 @@ def test_a_wrong_option_is_one_line(words, message, capsys):
 
     assert error.count("\n") == 1
     assert message in error
-
-
-def test_modules_that_read_runs_are_not_loaded_before_the_first_shard():
-    code = "import sys, needlework.cluster.launch; assert not {'numpy', 'jinja2'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.core.files import default_cache_dir
 from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.models import specs
 from needlework.models.local.memory import (
@@ -25,22 +24,6 @@ from needlework.models.local.memory import (
 )
 from needlework.models.served.connection import ServerOptions, address, is_loopback, served_options
 from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
-from tests.models.conftest import served_model
-from tests.models.served.planted_http import good
-
-
-@pytest.mark.parametrize(
-    ("spec", "parsed"),
-    [
-        ("smollm2", ModelSpec("smollm2")),
-        ("hf:org/name", ModelSpec("hf", "org/name")),
-        ("gguf:C:\\models\\a.gguf", ModelSpec("gguf", "C:\\models\\a.gguf")),
-        ("openai:gpt-4o:extended", ModelSpec("openai", "gpt-4o:extended")),
-        ("mock:sleep=0.2", ModelSpec("mock", "sleep=0.2")),
-    ],
-)
-def test_specs(spec, parsed):
-    assert parse_spec(spec) == parsed
 
 
 @pytest.mark.parametrize(
@@ -232,13 +215,6 @@ def test_loopback_addresses():
     assert not any(map(is_loopback, ["https://api.openai.com/v1", "http://localhost.evil.com", "http://10.0.0.1"]))
 
 
-def test_the_cache_folder_can_be_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("NEEDLEWORK_CACHE", str(tmp_path))
-    assert default_cache_dir() == tmp_path
-    monkeypatch.delenv("NEEDLEWORK_CACHE")
-    assert default_cache_dir().name == "needlework"
-
-
 def test_heavy_libraries_are_imported_only_when_needed():
     code = (
         "import importlib, pkgutil, sys, needlework.models as m\n"
@@ -267,9 +243,3 @@ def test_dummy_keys_do_not_eat_words():
     assert redactor(["abcd-efgh"]).clean("x abcd-efgh y") == "x *** y"
     assert url_secrets("http://u:p%40ss@h/v1?key=k") == ("u", "p%40ss", "key=k", "k", "u:p@ss", "p@ss")
     assert without_credentials("http://u:p@h:8/v1?key=k") == "http://h:8/v1"
-
-
-def test_answers_are_not_touched(planted, mock_tokenizer, chat):
-    planted.plant(good("The code is sk-abcdef123."))
-    model = served_model(planted.url, mock_tokenizer)
-    assert model.respond(chat(mock_tokenizer, "Hello?")).text == "The code is sk-abcdef123."

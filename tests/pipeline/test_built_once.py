@@ -4,12 +4,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pytest
-
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.trials import contexts as sources
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 
@@ -59,19 +56,6 @@ def test_a_grid_encodes_its_corpus_once(tmp_path):
     ), "fewer characters than the prompts have tokens"
 
 
-def test_each_repeat_opens_its_text_once(tmp_path, monkeypatch):
-    opened = []
-    original = sources.order_source
-    monkeypatch.setattr(
-        sources, "order_source", lambda *args, **named: opened.append(named["repeat"]) or original(*args, **named)
-    )
-    builder, series = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"), repeats="6")
-    for cell in series.cells:  # lengths outer: every repeat comes back with each length
-        builder.build(series.suite, cell)
-
-    assert opened == list(range(6))
-
-
 def test_a_cell_is_asked_once_for_key_and_prompt(tmp_path):
     asked = []
     watched = replace(TASKS["niah"], ask=lambda *args: asked.append(args[1]) or TASKS["niah"].ask(*args))
@@ -113,9 +97,3 @@ def test_threads_build_what_one_thread_builds(tmp_path):
             expected.text_sha256,
             expected.filler_sha256,
         )
-
-
-@pytest.mark.parametrize("spec", ["codes", "pizza"])
-def test_needle_sets_that_stay_the_same_are_made_once(spec):
-    first = needle_files.draw_set(spec, "en", seed=1, repeat=2, count=3)
-    assert needle_files.draw_set(spec, "en", seed=1, repeat=2, count=3) is first

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def start(folder: Path, *words: str, program: tuple[str, ...] = ("pytest",)) -> subprocess.Popen[str]:
     """`pytest` in this folder, in a session of its own: it can be killed with everything that it started."""
     if program == ("pytest",):
-        program = ("pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+        program = ("pytest", "-pno:cacheprovider", "-pno:hypothesispytest", "-pno:syrupy")
     return subprocess.Popen(
         [sys.executable, "-m", *program, *words],
         cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

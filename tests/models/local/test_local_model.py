@@ -202,13 +202,6 @@ def test_a_spread_model_has_as_much_of_every_card_as_the_fullest_has():
     assert where == "2 cards, the fullest with 20.00 GiB,"
 
 
-def test_where_there_is_no_card_it_is_main_memory(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    free, where = available_bytes("cpu", spread=True)
-    assert free > 0
-    assert where == "this machine"
-
-
 @pytest.fixture
 def base_install(monkeypatch):
     absent = {"torch", "psutil", specs.PACKAGE}

@@ -92,17 +92,6 @@ def long(folder):
     return lengthen
 
 
-def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project, long):
-    long(60)
-    result = run("--task=doc_size", "--retriever=none")
-    result.stdout.fnmatch_lines(["*left out, too short: doc_size at 600 (from --lengths *)*"])
-    sizes = {}
-    for record in project.records():
-        sizes.setdefault(record["needle"], set()).add(record["length"])
-    assert sizes["q0"] == sizes["q1"] == {1200, 1800, 2400}
-    assert sizes["q0_focused"] == {600}
-
-
 def test_a_question_whose_document_does_not_fit_is_left_out_and_named(run, project, long):
     long(250)
     result = run("--lengths=1200", "--retriever=none,bm25", "--controls=focused")
@@ -142,7 +131,8 @@ def writer(request):
     return Said(json.dumps([{"question": question, "answer": baskets}]))
 
 
-def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder, capsysbinary):
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder, capsysbinary, workers):
     with loopback(writer) as server:
         options = (*WRITTEN, f"--questions-model-base-url={server.url}")
         project.run(*options, "--plan").stdout.fnmatch_lines(
@@ -150,7 +140,7 @@ def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder
         )
         assert not (project.runs / "r").exists()
         assert not any("messages" in request.body for request in server.requests)
-        project.run(*options, "-n2").stdout.fnmatch_lines(
+        project.run(*options, workers).stdout.fnmatch_lines(
             ["questions: openai:writer writes one about each of 20 documents, kept in *.json"]
         )
         records = project.records()

@@ -25,7 +25,7 @@ def run(project):
     return lambda *args, **options: project.run(*given, *args, **options)
 
 
-def test_questions_of_a_task_are_one_panel(run, project):
+def test_questions_of_a_task_are_one_panel(run, project, pictures):
     result = run()
     result.stdout.fnmatch_lines(["mock:perfect · leval_sci_fi · questions", "mock:perfect · leval_tpo · questions"])
     assert [(r["id"], r["outcome"]) for r in project.records()] == [

@@ -112,10 +112,3 @@ def test_the_plan_tells_the_range(project):
             "  never more than                     504 trials,   278k tokens, at most 0.* dollars, for a model near*",
         ]
     )
-
-
-def test_what_an_adaptive_run_does_not_look_at_is_told(project):
-    result = project.run(*GRID, "--repeats=3", model="mock:wrong")
-    result.stdout.fnmatch_lines(["needlework: --repeats is not used: --adaptive asks as many samples as it takes"])
-    result = project.run("--adaptive-tokens=5k", "--run-name=other")
-    result.stdout.fnmatch_lines(["needlework: --adaptive-tokens is not used: there is no --adaptive"])

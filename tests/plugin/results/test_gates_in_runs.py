@@ -34,16 +34,6 @@ def test_runs_end_in_four_ways(project, model, args, status, line):
     result.stdout.fnmatch_lines(["gate score >= 0.9*", line])
 
 
-def test_cells_with_a_needle_of_their_own_are_samples(project):
-    """The preset quick: 6 cells, 6 needles."""
-    project.run("--gate=score >= 0.9").stdout.fnmatch_lines(
-        ["  inconclusive  all  1.000  95 % interval 0.541..* n 6  at this score 42 samples decide"]
-    )
-    result = project.run("--gate=score >= 0.9", "--top-up=36")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["  pass  all  1.000 * n 42"])
-
-
 def test_top_up_runs_in_one_process(project):
     result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=9", "-n2")
 

@@ -43,14 +43,6 @@ def test_what_fits_is_run_and_the_rest_is_named_in_terminal_and_files(project, w
     assert line in project.file("report.html")
 
 
-def test_where_nothing_fits_all_tasks_are_named_with_the_least_length_at_once(project):
-    project.asks("niah", "icl", "copy")
-    result = project.run("--task=icl,copy", "--preset=families", "--lengths=100")
-
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --lengths: '100': too short for *icl at 100 (from *: use at least *"])
-
-
 def test_a_window_stands_beside_other_lengths_in_plan_records_and_output(project):
     given = ("--lengths=400,window", "--depths=50", "--model-arg=window=900")
     line = "--lengths window: 900 tokens, the window of mock:perfect"

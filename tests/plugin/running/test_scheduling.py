@@ -112,21 +112,6 @@ def test_a_worker_without_work_is_sent_home():
     assert sum(bool(node.queue) for node in nodes) == 1
 
 
-def test_units_that_are_done_are_dropped():
-    """What a scheduler looks at after each test must not grow with the tests that are done."""
-    scheduling, nodes = started(ids_of(cells(range(100, 1100), depths=10)), 2)
-    most = 0
-    for _ in range(10_000):
-        for node in nodes:
-            index = node.step()
-            if index is not None:
-                scheduling.mark_test_complete(node, index)
-        most = max(most, *(len(units) for units in scheduling.assigned_work.values()))
-
-    assert sum(len(node.ran) for node in nodes) == 10_000
-    assert most <= 3
-
-
 @pytest.mark.parametrize("died_on", range(9))
 def test_a_dead_workers_tests_go_to_others_and_the_one_it_died_on_does_not(died_on):
     tests = ids_of(cells((400, 600, 800)))

@@ -87,16 +87,18 @@ def test_it():
 def test_tests_that_are_no_cells_keep_their_workers(project, gpus):
     gpus("")
     project.pytester.makepyfile(test_plain=IN_A_STRING)
-    result = project.run("-n2", "test_plain.py", model="smollm2")
+    with_cells, without = (
+        project.run("-n2", "--collect-only", file, model="smollm2") for file in ("test_needles.py", "test_plain.py")
+    )
 
-    assert "one process" not in header(result)
-    assert any("created: 2/2 workers" in line for line in result.outlines)
+    assert "one process" in header(with_cells)
+    assert "one process" not in header(without)
 
 
 @pytest.mark.parametrize(
     ("cards", "options", "each", "groups"),
     [
-        ("4,7", (), "GPU", ["4", "7"]),
+        pytest.param("4,7", (), "GPU", ["4", "7"], marks=pytest.mark.slow),
         ("0,1,4,5,6", ("--gpus-per-worker=2", "--model-arg=device_map=auto"), "2 GPUs", ["0,1", "4,5"]),
     ],
 )

@@ -36,6 +36,8 @@ WRONG = [
     (("--model-arg=dtyp=1",), "dtyp"),
     (("--prompt=nowhere",), "--prompt: 'nowhere'"),
     (("--lengths=60,400",), "--lengths: '60': too short for niah at 60 (from --lengths "),
+    (("--lengths=60",), "use at least "),
+    (("--max-cost=1",), "--max-cost: '1': what does mock:perfect cost?"),
     (("--lengths=4k,window",), "the window of mock:perfect is not known: say it, --model-arg window=32768"),
     (("--gate=score",), "--gate: 'score': write"),
     (("--gate=score >= 1",), "no number of trials shows"),

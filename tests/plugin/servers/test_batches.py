@@ -103,16 +103,6 @@ def test_a_part_of_the_answers_is_a_part_of_the_run(project):
     assert "is it the answer to another --batch-out?" in nothing.stderr.str()
 
 
-def test_answers_to_other_prompts_are_not_taken(project):
-    with loopback() as server:
-        out(project, "q.jsonl", "--seed=1")
-        answered(server.url, "q.jsonl")
-    back(project, "out.jsonl", more=("--seed=2",))
-    assert {record["error"]["message"][:45] for record in project.records()} == {
-        "no line of --batch-in answers this request of"
-    }
-
-
 def test_both_questions_of_a_trial_are_in_the_batch(project):
     """L-Eval's sci_fi asks twice: about the document's world, and about ours."""
     tree, question = "The pear tree stood behind the mill. " * 40, "The mill is haunted, True or False?"
@@ -148,6 +138,10 @@ def test_a_judge_is_asked_when_the_answers_are_read(project):
         (("--stability=2", "--batch-out=q"), "--stability: '2': no batch service asks again*"),
         (("--top-up=2", "--gate=score >= 0.1", "--batch-out=q"), "--top-up: '2': a batch is written at once*"),
         (("--adaptive=quick", "--batch-out=q"), "--adaptive: 'quick': does not go with --batch-out*"),
+        (
+            ("--controls=compacted", "--batch-out=q"),
+            "--controls: 'compacted': its second question waits for*",
+        ),
         (("--shard=1/2", "--batch-out=q"), "--shard: '1/2': --batch-limits parts a batch*"),
         (("--batch-in=a", "--batch-out=q"), "--batch-in: 'a': first write requests, then read answers*"),
         (("--batch-in=a",), "--batch-in: 'a': cannot be read (No such file or directory)"),

@@ -159,14 +159,13 @@ def test_no_secret_is_in_what_a_run_leaves(planted, way, behaviour):
         assert {record["outcome"] for record in planted.project.records()} <= {"found", "unclear"}
 
 
-WORKERS, JUDGE = ("-n2",), ("--judge=openai:judge", "--scorer=judge_evalscope")
+JUDGE = ("--judge=openai:judge", "--scorer=judge_evalscope")
 
 
 @pytest.mark.parametrize(
     ("behaviour", "more"),
     [
-        pytest.param("answers", ["-n2"], marks=pytest.mark.slow),
-        ("500", ["-n2"]),
+        *(pytest.param(name, ["-n2"], marks=pytest.mark.slow) for name in ("answers", "500")),
         ("answers", JUDGE),
         ("rubbish", JUDGE),
     ],

@@ -21,9 +21,10 @@ def trials(requests):
     return [each for each in requests if each.path.endswith("/completions")]
 
 
-def test_a_run_learns_once_how_the_server_counts(project):
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+def test_a_run_learns_once_how_the_server_counts(project, workers):
     with loopback() as server:
-        result = project.run(*RAW, f"--base-url={server.url}", "-n2", **SERVED)
+        result = project.run(*RAW, f"--base-url={server.url}", workers, **SERVED)
     assert result.ret == 0, result.stdout.str()
     assert [record["outcome"] for record in project.records()] == ["found"] * 6
     assert len(trials(server.requests)) == 6 + 2
@@ -234,8 +235,3 @@ def test_a_summary_of_a_conversation_is_followed_by_a_question_of_another_layout
     ]
     assert layouts[-1] == ["user"]
     assert any("assistant" in layout for layout in layouts)
-
-
-def test_a_batch_cannot_ask_on_a_summary(project):
-    result = project.run("--batch-out=q.jsonl", "--controls=compacted", **SERVED)
-    result.stderr.fnmatch_lines(["*--controls: 'compacted': its second question waits for the first answer*"])

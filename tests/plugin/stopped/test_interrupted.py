@@ -45,7 +45,7 @@ def stopped(project):
     return project
 
 
-def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped):
+def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped, pictures):
     result = stopped.run()
 
     assert result.ret == 2

@@ -1,9 +1,7 @@
 """A run that is started again goes on: what is asked, its dates, and the facts that its answers were given under."""
 
 import json
-import os
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -43,20 +41,6 @@ def test_other_options_do_not_mix_in(project, options, lines, field, value):
 
     assert len(project.journal()) == lines
     assert {record[field] for record in project.records()} == {value}
-
-
-def test_the_time_that_is_told_is_of_the_last_session_that_asked(project):
-    project.run("-k", "depth50")
-    path = project.runs / "r" / "journal.jsonl"
-    at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC).astimezone()
-    os.utime(path, (at.timestamp(), at.timestamp()))
-    prefix = f"journal, written {at.replace(tzinfo=None).isoformat(' ', timespec='minutes')}; "
-
-    assert f"{prefix}none was asked now" in project.run("-k", "depth50").stdout.str()
-    with path.open("a") as file:
-        file.write('{"key": "half of a killed run')
-    os.utime(path, (at.timestamp(), at.timestamp()))
-    assert f"{prefix}4 were asked now" in project.run().stdout.str()
 
 
 def test_a_damaged_journal_is_told_once_with_its_lines(project):

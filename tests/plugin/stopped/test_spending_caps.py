@@ -5,7 +5,7 @@ import pytest
 from needlework.results.files.read_run import read_run
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
 def test_a_run_ends_at_its_cap_and_goes_on_with_more(project, workers):
     project.asks("niah")
     ended = project.run("--max-cost=1", "--price=1000,1", *workers)
@@ -23,9 +23,3 @@ def test_a_run_ends_at_its_cap_and_goes_on_with_more(project, workers):
     assert whole.ret == 0
     whole.stdout.fnmatch_lines(["*mock:perfect: * dollars for * prompt tokens*"])
     assert sum(record.timing.replayed for record in read_run(project.runs / "r").records) == before
-
-
-def test_a_cap_in_dollars_without_a_price_is_refused(project):
-    project.asks("niah")
-
-    project.run("--max-cost=1").stderr.fnmatch_lines(["*--max-cost: '1': what does mock:perfect cost?*"])
