@@ -11,6 +11,9 @@ Outcome = Literal[
     "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "unclear", "invalid", "skipped", "error"
 ]
 
+Details = dict[str, float | str | int | bool | None]
+"""What a scorer says beside the score."""
+
 EXACT = 1 - 1e-9
 """From this score on an answer is right."""
 

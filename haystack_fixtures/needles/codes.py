@@ -7,6 +7,9 @@ so that a score cannot come from memory and two trials never share a needle.
 from __future__ import annotations
 
 import random
+import tomllib
+from functools import cache
+from importlib import resources
 
 from needlework.core.draws import below, draws, pick
 from needlework.core.prompts import JointQuestion, Needle
@@ -14,57 +17,11 @@ from needlework.core.prompts import JointQuestion, Needle
 VERSION = 1
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(","))
-
-
-_NOUNS = {
-    "en": ("access", "locker", "vault", "gate", "archive", "workshop", "delivery", "garage"),
-    "zh": ("门禁", "储物柜", "保险库", "仓库", "档案", "工坊", "取件", "车库"),
-}
-_FIRST = {
-    "en": _words(
-        """
-        amber, ashen, azure, bold, brass, bright, broad, calm, cedar, chalk, clever, cobalt, copper, coral,
-        crimson, dappled, distant, dusky, early, eager, fern, flint, frosty, gentle, gilded, golden, granite,
-        hazel, hollow, indigo, ivory, jade, keen, lilac, linen, lively, lunar, maple, marble, mellow, misty,
-        nimble, northern, ochre, opal, pale, pewter, plum, quiet, rapid, russet, saffron, scarlet, silver,
-        slate, southern, sunlit, tawny, teal, tidal, umber, velvet, violet, willow
-        """
-    ),
-    "zh": tuple("青赤白玄碧金银铜铁玉朱紫翠丹苍素墨彤皓绛靛茜黛缃"),
-}
-_SECOND = {
-    "en": _words(
-        """
-        acorn, anchor, badger, beacon, bramble, bridge, canyon, castle, comet, cypress, dolphin, dragonfly,
-        ember, falcon, ferry, fjord, fountain, garnet, glacier, goblet, gull, hammer, harbour, heron, island,
-        juniper, kestrel, kettle, lantern, lark, ledger, magpie, marten, meadow, mill, moth, needle, oak,
-        orchard, otter, owl, paddle, pebble, pine, plover, quarry, quill, raven, reed, ridge, robin, saddle,
-        sparrow, spire, stork, swallow, thistle, tower, trout, tulip, valley, walnut, wharf, wren
-        """
-    ),
-    "zh": tuple("松竹梅兰鹤鹰雁鹿虎豹狐獭鲤鲸枫柏桐桂莲菊岩泉溪峰"),
-}
-_LOCATIONS = {
-    "en": _words(
-        """
-        Abbotsmere, Aldermoor, Ashcombe, Birchwick, Blackmere, Brackenford, Caldermouth, Carrowdale, Coldharrow,
-        Dunmarsh, Eastrigg, Elmsgarth, Fallowby, Fenwickstow, Galloway Cross, Glenharrow, Greyfell, Hartsmoor,
-        Hawkstead, Heronsgate, Ingleport, Kelderby, Kingsfold, Larkhollow, Linmouth, Marrowgate, Millbeck,
-        Netherfold, Oakhaven, Osmotherby, Pendlewick, Quarrendon, Ravensholt, Redmarsh, Saltersby, Silverdene,
-        Stonewick, Thornaby Vale, Umberleigh, Wexcombe
-        """
-    ),
-    "zh": (
-        "云溪", "望川", "落霞", "听涛", "临江", "归雁", "清风", "明月", "长亭", "断桥", "寒山", "竹林", "沧浪", "烟雨",
-        "流云", "晚晴", "晨曦", "暮雪", "春和", "秋实", "北岭", "南浦", "东篱", "西岭",
-    ),
-}  # fmt: skip
-_KIND = {
-    "en": ("station", "library", "bakery", "theatre", "museum", "clinic", "nursery", "boathouse", "foundry", "hostel"),
-    "zh": ("车站", "书院", "茶馆", "剧场", "客栈", "渡口", "学堂", "药铺", "灯塔", "码头"),
-}
+@cache
+def _words(language: str, kind: str) -> tuple[str, ...]:
+    """The words of one kind in `codes.toml`."""
+    tables = tomllib.loads((resources.files(__package__) / "codes.toml").read_text(encoding="utf-8"))
+    return tuple(word.strip() for word in tables[language][kind].split(","))
 
 
 def draw_codes(language: str, *, seed: int, repeat: int | str, count: int = 1) -> tuple[Needle, ...]:
@@ -77,7 +34,7 @@ def draw_codes(language: str, *, seed: int, repeat: int | str, count: int = 1) -
     keys: set[str] = set()
     values: set[str] = set()
     while len(needles) < count:
-        key, noun = _key(language, rng), pick(rng, _NOUNS[language])
+        key, noun = _key(language, rng), pick(rng, _words(language, "nouns"))
         value = str(1_000_000 + below(rng, 9_000_000))
         if key in keys or value in values:
             continue
@@ -101,6 +58,5 @@ def joint_codes(language: str, needles: tuple[Needle, ...]) -> JointQuestion:
 
 
 def _key(language: str, rng: random.Random) -> str:
-    first, second = pick(rng, _FIRST[language]), pick(rng, _SECOND[language])
-    town, kind = pick(rng, _LOCATIONS[language]), pick(rng, _KIND[language])
+    first, second, town, kind = (pick(rng, _words(language, each)) for each in ("first", "second", "towns", "kinds"))
     return f"{town}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {town}"

@@ -16,33 +16,12 @@ from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, Prose, Question, Task, bare
+from needlework.haystack_fixtures.tasks.words import table
 
 # `absent`: the text lacks what the answer needs; the right answer says so. `focused`: the text is only what the answer
 # needs, or the shortest list: the score without the difficulty of length. `compacted`: the model first writes a summary
 # of the text, and answers from that alone.
 NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
-_INSTRUCTION = {
-    "en": "If the document does not say, reply exactly: NOT FOUND.",
-    "zh": "如果文档中没有提到，请只回答：没有提到。",
-}
-_CHAT_INSTRUCTION = {
-    "en": "If our conversation has none, reply exactly: NOT FOUND.",
-    "zh": "如果我们的对话中没有，请只回答：没有提到。",
-}
-
-_SUMMARISE = {
-    "en": "The {text} above will no longer be at hand. Write what is to take its place: a summary with everything"
-    " that may be asked about it later, such as names, numbers, ids, dates, and what changed. Use at most {words}"
-    " words. Reply with the summary only.",
-    "zh": "上面的{text}之后将不再可见。请写一份摘要来代替它，保留以后可能被问到的一切，"
-    "例如名称、数字、编号、日期以及变化。最多{words}个字。请只回答摘要。",
-}
-_SUMMARY = {
-    "en": "Summary of a {text} that is no longer at hand:\n\n{summary}\n\n",
-    "zh": "以下是已不可见的{text}的摘要：\n\n{summary}\n\n",
-}
-_TEXT_KIND = {"en": ("document", "conversation"), "zh": ("文档", "对话")}
-_WORDS_PER_TOKEN = {"en": 0.6, "zh": 0.9}  # of a summary; below the usual, so that few are cut off
 
 
 def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
@@ -53,12 +32,16 @@ def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
     return label, ""
 
 
+def _text_kind(question: Question) -> str:
+    return "conversation" if isinstance(question.context, Conversation | GrowingConversation) else "document"
+
+
 def may_abstain(asked: Question, language: str) -> Question:
     """The question with the instruction to abstain; a control and its twin both have it."""
     if asked.abstains:
         return asked
-    words = _CHAT_INSTRUCTION if isinstance(asked.context, Conversation | GrowingConversation) else _INSTRUCTION
-    question = f"{asked.question}{'' if language == 'zh' else ' '}{words[language]}"
+    instruction = table("controls", language, _text_kind(asked))["abstain"]
+    question = f"{asked.question}{'' if language == 'zh' else ' '}{instruction}"
     return replace(asked, question=question, reference=asked.reference | {"question": question})
 
 
@@ -119,15 +102,15 @@ def focused(question: Question, twin: str) -> Question:
 def compacted(question: Question, suite: Suite, twin: str) -> Question:
     """The control `compacted`: a request for a summary of the text, then the question on that alone."""
     language = suite.language
-    kind = _TEXT_KIND[language][isinstance(question.context, Conversation | GrowingConversation)]
-    words = max(1, int(suite.answer_budget * _WORDS_PER_TOKEN[language]))
+    forms, kind = table("controls", language), table("controls", language, _text_kind(question))["text"]
+    words = max(1, int(suite.answer_budget * forms["words_per_token"]))
     text = guided(question.question, language, joint=question.joint) if suite.guide else question.question
     return replace(
         question,
-        question=_SUMMARISE[language].format(text=kind, words=words),
+        question=forms["summarise"].format(text=kind, words=words),
         reference=question.reference | {"control": "compacted", "twin": twin, "follow_up": question.question},
         answer_prefix="",
-        follow_up=FollowUp(text, "", "{second}", _SUMMARY[language].replace("{text}", kind)),
+        follow_up=FollowUp(text, "", "{second}", forms["summary"].replace("{text}", kind)),
         material=f"{question.material}\n{question.question}",
     )
 

@@ -182,12 +182,12 @@ def card_ratio(response: str, answer: str, string: str) -> float:
     """OpenAI's data card, 0..1: 0 if the response does not begin with the string at once."""
     if not response.startswith(string):
         return 0.0
-    return _ratio(response.removeprefix(string), answer.removeprefix(string))
+    return ratio(response.removeprefix(string), answer.removeprefix(string))
 
 
 def openbench_ratio(response: str, answer: str, string: str) -> float:
     """openbench (d03922c), 0..1: as the card; compares whole texts if there is no string to prepend."""
-    return card_ratio(response, answer, string) if string else _ratio(response, answer)
+    return card_ratio(response, answer, string) if string else ratio(response, answer)
 
 
 def evalscope_ratio(response: str, answer: str, string: str) -> float:
@@ -206,10 +206,11 @@ def deepmind_ratio(response: str, answer: str) -> float:
     at = response.rfind(string)
     if len(answer) < _HASH or at < 0:
         return 0.0
-    return _ratio(answer[_HASH:].strip(), response[at + _HASH :].strip())
+    return ratio(answer[_HASH:].strip(), response[at + _HASH :].strip())
 
 
-def _ratio(first: str, second: str) -> float:
+def ratio(first: str, second: str) -> float:
+    """The likeness of two texts, 0..1, by difflib with its autojunk rule."""
     return SequenceMatcher(None, first, second).ratio()
 
 

@@ -12,7 +12,7 @@ from rapidfuzz.distance import Levenshtein
 from needlework.scoring.match.match import affirms
 from needlework.scoring.plain_text import normalize_value
 from needlework.scoring.reading import verdict_for
-from needlework.scoring.scores import Reference, Score, Scorer, expected_keyword, expected_text
+from needlework.scoring.scores import Details, Reference, Score, Scorer, expected_keyword, expected_text
 
 MISS_SHARE = 0.2
 """What a missed keyword earns of the edit-distance score."""
@@ -55,18 +55,17 @@ def _cdme(answer: str, reference: Reference, *, trim: bool) -> Score:
     # Any answer has some letters of the right one, so the score does not say whether it is right: the keyword does.
     known = squeeze(expected_keyword(reference)) in squeeze(answer)
     verdict = "found" if known else verdict_for(0.0, answer)
-    details: dict[str, float | str | int | bool | None]
-    details = {"edit_distance": result.distance, "compared_with": expected}
+    details: Details = {"edit_distance": result.distance, "compared_with": expected}
     return Score(result.score / 100, verdict, result.prediction[:_SHOWN], f"edit distance {result.distance}", details)
 
 
-CDME = Scorer("cdme", 2, lambda answer, reference: _cdme(answer, reference, trim=False))
-CDME_TRIM = Scorer("cdme_trim", 2, lambda answer, reference: _cdme(answer, reference, trim=True))
+CDME = Scorer("cdme", 2, partial(_cdme, trim=False))
+CDME_TRIM = Scorer("cdme_trim", 2, partial(_cdme, trim=True))
 
 
 # Corrected: a hit is a whole, affirmed occurrence as `match` finds it: `Jack` is not in `Jackson`, nor in `it is not
 # Jack`; a keyword may hold spaces and `*`; an answer that repeats the prompt is no hit.
-def _by_keyword(answer: str, reference: Reference, miss_share: float) -> Score:
+def _by_keyword(answer: str, reference: Reference, *, miss_share: float) -> Score:
     keyword = expected_keyword(reference)
     if affirms(answer, keyword, reference):
         return Score(1.0, "found", keyword, "keyword found whole")
@@ -75,9 +74,15 @@ def _by_keyword(answer: str, reference: Reference, miss_share: float) -> Score:
 
 
 def _share(
-    answer: str, reference: Reference, words: list[str], is_hit: Callable[[str, str, Reference], bool], what: str
+    answer: str,
+    reference: Reference,
+    *,
+    words_of: Callable[[Reference], list[str]],
+    is_hit: Callable[[str, str, Reference], bool],
+    what: str,
 ) -> Score:
     """The share of the wanted words or keywords that count as hits; details say which."""
+    words = words_of(reference)
     hits = [is_hit(answer, word, reference) for word in words]
     value = sum(hits) / len(words) if words else 0.0
     shown = " ".join(word for word, hit in zip(words, hits, strict=True) if hit)[:_SHOWN]
@@ -90,21 +95,17 @@ def _keywords(reference: Reference) -> list[str]:
     return list(reference.parts) or [expected_keyword(reference)]
 
 
+def _words(reference: Reference) -> list[str]:
+    return expected_keyword(reference).split()
+
+
 KEYWORD, CDME_MULTI, NEEDLEBENCH_V1 = (
-    Scorer(name, 5, lambda answer, reference: _by_keyword(answer, reference, MISS_SHARE))
-    for name in ("keyword", "cdme_multi", "needlebench_v1")
+    Scorer(name, 5, partial(_by_keyword, miss_share=MISS_SHARE)) for name in ("keyword", "cdme_multi", "needlebench_v1")
 )
-NEEDLEBENCH_V2 = Scorer("needlebench_v2", 5, lambda answer, reference: _by_keyword(answer, reference, 0))
-NEEDLEBENCH_V1_MULTI = Scorer(
-    "needlebench_v1_multi",
-    5,
-    lambda answer, reference: _share(answer, reference, expected_keyword(reference).split(), affirms, "words"),
-)
-NEEDLEBENCH_PARALLEL = Scorer(
-    "needlebench_parallel",
-    5,
-    lambda answer, reference: _share(answer, reference, _keywords(reference), affirms, "keywords"),
-)
+NEEDLEBENCH_V2 = Scorer("needlebench_v2", 5, partial(_by_keyword, miss_share=0))
+_affirmed = partial(_share, is_hit=affirms)
+NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 5, partial(_affirmed, words_of=_words, what="words"))
+NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 5, partial(_affirmed, words_of=_keywords, what="keywords"))
 
 
 # | name | rule as published | defect it keeps |
@@ -134,7 +135,8 @@ def _published_words(answer: str, reference: Reference) -> Score:
     pieces = _pieces(reference)
     if len(pieces) != 2:
         raise ValueError(f"a reference is answer*keyword, this has {len(pieces)} pieces: {'*'.join(pieces)[:80]!r}")
-    return _share(answer.lower(), reference, pieces[1].lower().split(), _contains, "words of the keyword in the answer")
+    words, what = pieces[1].lower().split(), "words of the keyword in the answer"
+    return _share(answer.lower(), reference, words_of=lambda _reference: words, is_hit=_contains, what=what)
 
 
 def _contains(answer: str, word: str, _reference: Reference) -> bool:
@@ -145,11 +147,8 @@ CDME_MULTI_COMPAT = Scorer("cdme_multi_compat", 1, partial(_published, miss_shar
 NEEDLEBENCH_V1_COMPAT = Scorer("needlebench_v1_compat", 1, partial(_published, miss_share=MISS_SHARE))
 NEEDLEBENCH_V2_COMPAT = Scorer("needlebench_v2_compat", 1, partial(_published, miss_share=0))
 NEEDLEBENCH_V1_MULTI_COMPAT = Scorer("needlebench_v1_multi_compat", 1, _published_words)
-NEEDLEBENCH_PARALLEL_COMPAT = Scorer(
-    "needlebench_parallel_compat",
-    1,
-    lambda answer, reference: _share(answer, reference, _keywords(reference), _contains, "keywords in the answer"),
-)
+_published_parallel = partial(_share, words_of=_keywords, is_hit=_contains, what="keywords in the answer")
+NEEDLEBENCH_PARALLEL_COMPAT = Scorer("needlebench_parallel_compat", 1, _published_parallel)
 
 # ATC: the last `\boxed{...}` (balanced braces, one doubled pair removed), cleaned of LaTeX commands, back slashes,
 # quotes and tildes, must equal the reference exactly. Anything without such a box is the text `None`.

@@ -13,7 +13,7 @@ from needlework.scoring.plain_text import find_whole, normalize_lines, normalize
 from needlework.scoring.published import data_sets
 from needlework.scoring.reading import verdict_for
 from needlework.scoring.scorers.letters import CHOICE_LETTER
-from needlework.scoring.scorers.sets import NODE_SET
+from needlework.scoring.scorers.sets import NODE_SET, counted, f1_details
 from needlework.scoring.scorers.values import MRCR
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
@@ -82,15 +82,11 @@ def strict_score(answer: str, reference: Reference) -> Score:
     hits = int(base.details.get("parts_found") or 0)
     extra = max(int(base.details.get("extra") or 0), len(_listed_beside(answer, reference.parts)))
     parts = len(reference.parts)
-    value = 2 * hits / (parts + hits + extra)
-    details = {
-        "recall": round(hits / parts, 4),
-        "precision": round(hits / (hits + extra), 4) if hits else 0.0,
-        "extra": extra,
-    }
-    why = f"{hits} of {parts} values" + (f", {extra} too many" if extra else "")
+    value, details = 2 * hits / (parts + hits + extra), f1_details(hits, parts, extra)
+    del details["f1"]
     verdict: Verdict = base.verdict if not hits else "found" if value == 1 else "partial"
-    return replace(base, value=value, verdict=verdict, why=why if hits else base.why, details=details)
+    why = counted(hits, parts, extra, "values") if hits else base.why
+    return replace(base, value=value, verdict=verdict, why=why, details=details)
 
 
 def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
@@ -191,13 +187,13 @@ OPENAI_MRCR = _beside(
     "openai_mrcr",
     MRCR,
     {"card": data_sets.MRCR_CARD, "openbench": data_sets.MRCR_OPENBENCH, "evalscope": data_sets.MRCR_EVALSCOPE},
-    lambda piece, right: data_sets.openbench_ratio(piece, right, ""),
+    data_sets.ratio,
 )
 DEEPMIND_MRCR = _beside(
     "deepmind_mrcr",
     MRCR,
     {"deepmind": data_sets.DEEPMIND},
-    lambda piece, right: data_sets.openbench_ratio(right, piece, ""),
+    lambda piece, right: data_sets.ratio(right, piece),
 )
 GRAPHWALKS = _beside(
     "graphwalks",

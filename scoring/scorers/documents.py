@@ -12,7 +12,7 @@ from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import folded_value, match_score
 from needlework.scoring.plain_text import Span, find_whole, flatten, normalize_lines, normalize_value
 from needlework.scoring.reading import is_refusal, outside_copies
-from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.scores import Details, Reference, Score, Scorer
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
 # best with judges (`content_words`). Beside that:
@@ -68,8 +68,7 @@ def documents_score(answer: str, reference: Reference) -> Score:
     in_question = content_words(reference.question) if reference.question else frozenset[str]()
     compared = [_compare(lines, value, in_question) for value in accepted]
     best = max(compared, key=lambda comparison: (comparison.is_right, comparison.recall))
-    details: dict[str, float | str | int | bool | None]
-    details = {"recall": round(best.recall, 4), "missing": ", ".join(best.missing)}
+    details: Details = {"recall": round(best.recall, 4), "missing": ", ".join(best.missing)}
     shown = flatten(lines)[:_SHOWN]
     if best.is_right:
         return Score(1.0, "found", shown, f"has {best.recall:.0%} of the reference's words", details)

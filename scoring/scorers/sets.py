@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from types import MappingProxyType
+from importlib import resources
 
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
 from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
 from needlework.scoring.reading import conclusion, outside_copies, own_words, refusal_end, verdict_for, weight
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.scores import Details, Reference, Score, Scorer, Verdict
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
 # that is a known wrong value, or has the shape of a value (as many digits, or a name of consonants), is one too many.
@@ -27,17 +28,14 @@ _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
 _NAME = re.compile(r"(?<![a-z0-9])[bcdfghjklmnpqrstvwxz]{5}(?![a-z0-9])")
 
 
-Details = dict[str, float | str | int | bool | None]
-
-
-def _f1_details(hits: int, expected: int, extra: int) -> Details:
+def f1_details(hits: int, expected: int, extra: int) -> Details:
     """Recall, precision and F1 of lists of values, and how many are too many."""
     precision = round(hits / (hits + extra), 4) if hits else 0.0
     f1 = 2 * hits / (hits + extra + expected)
     return {"recall": round(hits / expected, 4), "precision": precision, "f1": round(f1, 4), "extra": extra}
 
 
-def _counted(hits: int, expected: int, extra: int, unit: str) -> str:
+def counted(hits: int, expected: int, extra: int, unit: str) -> str:
     """`2 of 3 values, 1 too many`."""
     return f"{hits} of {expected} {unit}" + (f", {extra} too many" if extra else "")
 
@@ -61,15 +59,14 @@ def set_f1_score(answer: str, reference: Reference) -> Score:
     wrong = list(dict.fromkeys([*(value for value in known if affirms(lines, value, plain)), *_alike(lines, parts)]))
     value = 2 * sum(hits) / (sum(hits) + len(wrong) + len(parts))
     missed = ",".join(str(rank) for rank, hit in enumerate(hits, 1) if not hit)
-    details = _f1_details(sum(hits), len(parts), len(wrong)) | {"exact": value == 1, "missed": missed}
-    shown = (", ".join([part for part, hit in zip(parts, hits, strict=True) if hit] or wrong) or flatten(lines))[
-        :_SHOWN
-    ]
+    details = f1_details(sum(hits), len(parts), len(wrong)) | {"exact": value == 1, "missed": missed}
+    values = [part for part, hit in zip(parts, hits, strict=True) if hit] or wrong
+    shown = (", ".join(values) or flatten(lines))[:_SHOWN]
     verdict: Verdict = "found" if value == 1 else "partial"
     if value == 0:
         refused = not wrong and match_score(answer, reference).verdict == "refused"
         verdict = "distractor" if set(wrong) & set(known) else "refused" if refused else "wrong"
-    return Score(value, verdict, shown, _counted(sum(hits), len(parts), len(wrong), "values"), details)
+    return Score(value, verdict, shown, counted(sum(hits), len(parts), len(wrong), "values"), details)
 
 
 def _result(lines: str, values: Sequence[str]) -> str:
@@ -129,7 +126,7 @@ def word_list_score(answer: str, reference: Reference) -> Score:
     if verdict == "wrong" and refusal_end(text) is not None:
         verdict = "refused"
     shown = (", ".join([*right, *wrong]) or text)[:_SHOWN]
-    why, details = _counted(len(right), len(words), extra, "words"), _f1_details(len(right), len(words), extra)
+    why, details = counted(len(right), len(words), extra, "words"), f1_details(len(right), len(words), extra)
     return Score(value, verdict, shown, why, details)
 
 
@@ -147,12 +144,8 @@ def _unknown(lines: str, known: re.Pattern[str]) -> set[str]:
     for item in _ITEMS.split(lines):
         if len(item) <= _LONGEST:
             word = _NUMBERING.sub("", _ASIDE.sub("", item).rpartition(":")[2]).rstrip(" .!?\"'*")
-            if (
-                _WORD.fullmatch(word)
-                and not known.search(word)
-                and word not in _NOT_ITEMS
-                and refusal_end(word) is None
-            ):
+            unknown = _WORD.fullmatch(word) and not known.search(word) and word not in _NOT_ITEMS
+            if unknown and refusal_end(word) is None:
                 words.add(word)
     return words
 
@@ -191,10 +184,8 @@ def named_nodes(answer: str) -> tuple[str, ...] | None:
 
 
 def _names(listed: str) -> tuple[str, ...]:
-    names = tuple(
-        dict.fromkeys(name.casefold() for name in _NODE_SET_NAME.findall(_NODE_SET_NUMBERING.sub("", listed)))
-    )
-    return () if set(names) <= _EMPTY_WORDS else names
+    names = dict.fromkeys(map(str.casefold, _NODE_SET_NAME.findall(_NODE_SET_NUMBERING.sub("", listed))))
+    return () if names.keys() <= _EMPTY_WORDS else tuple(names)
 
 
 def node_set_score(answer: str, reference: Reference) -> Score:
@@ -223,7 +214,7 @@ def node_set_score(answer: str, reference: Reference) -> Score:
         details["invented"] = sum(not _is_own(node, reference.name_key) for node in wrong)
     details |= {f"extra_{kind}": n for kind, n in Counter(kinds[node] for node in wrong if node in kinds).items()}
     verdict: Verdict = "found" if value == 1 else "partial" if value else "wrong"
-    why = _counted(hits, len(right), len(wrong), "nodes")
+    why = counted(hits, len(right), len(wrong), "nodes")
     return Score(value, verdict, ", ".join(named)[:_SHOWN], why, details)
 
 
@@ -241,26 +232,9 @@ NODE_SET = Scorer("node_set", 1, node_set_score, whole=True)
 _SPELLED = 80  # letters of an answer in which a number may be written as a word
 _PIECES = 50  # sentences to look at
 _READ = 600  # letters of each of them
-_POLAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "yes": ("yes",),
-        "no": ("no",),
-        "maybe": ("maybe", "perhaps", "possibly", "uncertain", "not certain", "unclear", "cannot be determined"),
-        "是": ("是", "是的", "对", "正确"),
-        "否": ("否", "不是", "不在", "不对", "不正确", "错误"),
-        "不确定": ("不确定", "无法确定", "不能确定", "不一定", "说不准", "可能", "也许"),
-    }
-)
-_NUMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "0": ("zero", "none", "nothing", "零"),
-        "1": ("one", "一"),
-        "2": ("two", "二", "两"),
-        "3": ("three", "三"),
-        "4": ("four", "四"),
-        "5": ("five", "五"),
-    }
-)
+_TABLES = tomllib.loads((resources.files(__package__) / "labels.toml").read_text(encoding="utf-8"))
+_POLAR: Mapping[str, Sequence[str]] = _TABLES["polar"]
+_NUMBERS: Mapping[str, Sequence[str]] = _TABLES["numbers"]
 _SENTENCE = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
 _CLAUSE = re.compile(r"[,;:.!?，；：。！？\n]")
 _PREFACE = re.compile(r"^\W*(?:the (?:final )?answer is|answer|答案是|答案为|答案|回答)\W*")

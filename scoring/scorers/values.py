@@ -17,7 +17,7 @@ from needlework.scoring.match.claims import is_negated
 from needlework.scoring.plain_text import HAN_NUMERALS, Span, flatten, normalize, normalize_lines
 from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end, verdict_for
 from needlework.scoring.scorers.documents import documents_score
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
+from needlework.scoring.scores import Details, Reference, Score, Scorer, Verdict, expected_text
 
 # Text is normalised (`normalize`), so `1,234` is 1234. Denied numbers and ordinals are left out; numbers of the
 # question count only where the answer has no others, numbers in words only where it has no digits. A
@@ -237,8 +237,7 @@ def mrcr_score(answer: str, reference: Reference) -> Score:
     kinds = {_flat(text): kind for text, kind in reference.kinds.items()}
     name = "none" if nearest is None else "wanted" if nearest == right else kinds.get(nearest, "other")
     similarity = Indel.normalized_similarity(piece, right)
-    details: dict[str, float | str | int | bool | None]
-    details = {"similarity": round(similarity, 6), "given": name, "string": position}
+    details: Details = {"similarity": round(similarity, 6), "given": name, "string": position}
     shown = piece[:_SHOWN]
     if position != "first":
         refused = name == "none" and is_refusal(normalize(answer[:4000]))
