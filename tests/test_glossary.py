@@ -1,11 +1,11 @@
 """The glossary names every outcome, and nothing that is none; types and words of the glossary agree."""
 
 import re
-from pathlib import Path
 
 from needlework.results.statistics.panels import OUTCOMES
+from tests.source import ROOT, python_files, text_of
 
-PAGE = Path(__file__).parent.parent / "docs" / "glossary.md"
+PAGE = ROOT / "docs" / "glossary.md"
 
 
 def test_every_outcome_is_explained():
@@ -28,12 +28,7 @@ TYPES = {
 
 def test_a_word_of_the_glossary_names_the_class_of_that_name():
     words = set(re.findall(r"^- \*\*([a-z ]+)\*\*: ", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
-    root = PAGE.parent.parent
-    code = "\n".join(
-        path.read_text(encoding="utf-8")
-        for folder in ("core", "haystack_fixtures", "models", "pipeline", "scoring", "results")
-        for path in (root / folder).rglob("*.py")
-    )
+    code = "\n".join(map(text_of, python_files()))
     assert [name for name in TYPES if not re.search(rf"^class {name}\b", code, re.MULTILINE)] == []
     assert set(TYPES.values()) <= words
 
@@ -42,7 +37,6 @@ def test_the_types_of_the_architecture_page_are_classes():
     page = (PAGE.parent / "architecture.md").read_text(encoding="utf-8")
     table = page.split("## The types")[1].split("\n## ")[0]
     names = {name for row in table.splitlines() if row.startswith("| `") for name in re.findall(r"`([A-Z]\w+)`", row)}
-    root = PAGE.parent.parent
-    code = "\n".join(path.read_text(encoding="utf-8") for path in root.glob("*/**/*.py") if ".venv" not in path.parts)
+    code = "\n".join(map(text_of, python_files()))
     assert [name for name in sorted(names) if not re.search(rf"^class {name}\b", code, re.MULTILINE)] == []
     assert 12 <= len(names) <= 20

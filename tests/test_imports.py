@@ -5,9 +5,9 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.source import ROOT, modules, nodes_of, tree_of
+
 FOLDERS = ("core", "models", "haystack_fixtures", "pipeline", "scoring", "results", "cluster")
 HEAVY = {
     "torch",
@@ -33,8 +33,7 @@ HEAVY = {
 
 
 def imports(path, *, top_level):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = tree.body if top_level else ast.walk(tree)
+    nodes = tree_of(path).body if top_level else nodes_of(path)
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -44,7 +43,7 @@ def imports(path, *, top_level):
 
 def test_no_module_loads_a_heavy_library_when_it_is_imported():
     for package in FOLDERS:
-        for path in sorted((ROOT / package).rglob("*.py")):
+        for path in modules(package):
             heavy = {name.split(".")[0] for name in imports(path, top_level=True)} & HEAVY
             assert not heavy, f"{path} imports {heavy} at its top"
 
@@ -56,7 +55,7 @@ def test_the_packages_import_nothing_that_only_developers_install():
     ours_alone = named.pop("dev").difference(*named.values())
     assert "selenium" in ours_alone
     for package in FOLDERS:
-        for path in sorted((ROOT / package).rglob("*.py")):
+        for path in modules(package):
             found = {name.split(".")[0] for name in imports(path, top_level=False)} & ours_alone
             assert not found, f"{path} imports {found}"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.source import modules, nodes_of, text_of, tree_of
+
 # From the ground up: a folder imports those that stand before it, and those that it names.
 MAY_IMPORT = {
     "core": (),
@@ -25,24 +26,9 @@ MOST_ROOMS = 20
 DEEPEST = 3  # a top folder, and two levels below it
 
 
-@cache
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def modules(folder):
-    """The modules of a top folder; `needlework` has links to the others."""
-    return [
-        path
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if "runs" not in path.parts and not any(parent.is_symlink() for parent in path.parents)
-    ]
-
-
 def name_of(path):
     """The name that a module is imported by."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = path.with_suffix("").parts
     parts = parts if parts[0] == "needlework" else ("needlework", *parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -68,7 +54,7 @@ def imported(path, *, at_import):
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_a_folder_imports_only_what_stands_below_it(folder):
     upwards = [
-        f"{path.relative_to(ROOT)} imports {name}"
+        f"{path} imports {name}"
         for path in modules(folder)
         if name_of(path) not in ("needlework", "needlework.__main__")  # the console command reaches everything
         for name in imported(path, at_import=False)
@@ -80,11 +66,11 @@ def test_a_folder_imports_only_what_stands_below_it(folder):
 def test_only_the_plugin_imports_pytest():
     """What lies below it is a library, for notebooks too. `needlework/autoload.py` is the plugin's entry point."""
     importing = [
-        str(path.relative_to(ROOT))
+        str(path)
         for folder in MAY_IMPORT
         if folder != "benchmarks"
         for path in modules(folder)
-        if re.search(r"^\s*(import|from) (_?pytest|pluggy|xdist)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if re.search(r"^\s*(import|from) (_?pytest|pluggy|xdist)\b", text_of(path), re.MULTILINE)
     ]
     assert [path for path in importing if not path.startswith("needlework/pytest_plugin/")] == [
         "needlework/autoload.py"
@@ -119,7 +105,7 @@ def test_folders_have_few_rooms_and_are_not_deep(folder):
         return
     rooms: dict[Path, int] = {}
     for path in modules(folder):
-        parts = path.relative_to(ROOT).parts
+        parts = path.parts
         assert len(parts) - 1 <= DEEPEST, f"{path} lies too deep"
         if path.name != "__init__.py":
             rooms[path.parent] = rooms.get(path.parent, 0) + 1
@@ -131,7 +117,7 @@ def test_no_class_name_stands_twice():
     places: dict[str, list[str]] = {}
     for folder in MAY_IMPORT:
         for path in modules(folder):
-            for node in ast.walk(tree_of(path)):
+            for node in nodes_of(path):
                 if isinstance(node, ast.ClassDef):
                     places.setdefault(node.name.lstrip("_"), []).append(f"{name_of(path)}.{node.name}")
     assert {name: classes for name, classes in places.items() if len(classes) > 1} == {}

@@ -1,14 +1,13 @@
 """Folders stay within their budgets of `tests/sizes.toml`."""
 
 import re
-import subprocess
 import tomllib
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.source import ROOT, python_files, text_of
+
 BUDGETS = tomllib.loads((ROOT / "tests" / "sizes.toml").read_text(encoding="utf-8"))
 
 
@@ -18,20 +17,11 @@ def has_code(text):
 
 
 @cache
-def python_files():
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.splitlines()  # fmt: skip
-    return [Path(name) for name in listed if (ROOT / name).is_file()]
-
-
-@cache
 def sizes():
     """Lines, modules with code and non-blank characters of each top folder; of files beside them as `top`."""
     measured = {}
     for path in python_files():
-        text = (ROOT / path).read_text(encoding="utf-8")
+        text = text_of(path)
         folder = path.parts[0] if len(path.parts) > 1 else "top"
         size = measured.setdefault(folder, {"lines": 0, "modules": 0, "characters": 0})
         size["lines"] += text.count("\n")

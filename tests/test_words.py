@@ -4,7 +4,7 @@ import ast
 import tomllib
 from collections import Counter
 
-from tests.test_size import ROOT, python_files
+from tests.source import ROOT, nodes_of, python_files
 
 ALLOWED = tomllib.loads((ROOT / "tests" / "words.toml").read_text(encoding="utf-8"))
 VAGUE_NAMES = {
@@ -13,12 +13,13 @@ VAGUE_NAMES = {
 }
 
 
-def bound_names(tree):
+def bound_names(nodes):
     """Yield the names that a module binds, but for `each` in a comprehension."""
-    targets = [node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
-    in_comprehensions = {id(name) for target in targets for name in ast.walk(target)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+    in_comprehensions = set()
+    for node in nodes:
+        if isinstance(node, ast.comprehension):
+            in_comprehensions |= {id(name) for name in ast.walk(node.target)}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             if node.id != "each" or id(node) not in in_comprehensions:
                 yield node.id
         elif isinstance(node, ast.arg):
@@ -32,7 +33,7 @@ def vague_names():
     counts: Counter[str] = Counter()
     for path in python_files():
         if path.parts[0] not in ("tests", "docs"):
-            names = bound_names(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+            names = bound_names(nodes_of(path))
             counts[path.parts[0]] += sum(name.strip("_").lower() in VAGUE_NAMES for name in names)
     return {folder: count for folder, count in counts.items() if count}
 
