@@ -16,11 +16,6 @@ async def doubled(number):
     return 2 * number
 
 
-def test_many_threads_wait_for_it_at_once():
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda n: event_loop().wait(doubled(n)), range(500))) == [2 * n for n in range(500)]
-
-
 _FIRST = """
 import sys, threading
 from needlework.models.event_loop import event_loop

@@ -1,8 +1,5 @@
 """Mock models do what their names say, also as judges."""
 
-import subprocess
-import sys
-
 import pytest
 
 from needlework.core.errors import InputError
@@ -113,19 +110,6 @@ def test_shares(say):
 def test_errors(say, kind):
     error = say(f"error={kind}").error
     assert (error.kind, error.fatal) == (kind, False)
-
-
-def test_die_kills_the_process_at_its_depth_only(say):
-    assert say("die", at=cell(0)).text
-    assert say("die=20", at=cell(50)).text
-    code = (
-        "from needlework.core.grid import Cell\n"
-        "from needlework.models.mock import MockModel\n"
-        "from types import SimpleNamespace\n"
-        "MockModel('die', {}, None).respond(SimpleNamespace(cell=Cell('t', 10, 50.0, 'n')))\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 1
-    assert not subprocess.run([sys.executable, "-c", code], capture_output=True).stderr
 
 
 def test_windows_and_unknown_arguments(mock_tokenizer):

@@ -2,13 +2,11 @@
 
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.redact import redactor, url_secrets, without_credentials
-from needlework.models import specs
 from needlework.models.local.memory import (
     Dimensions,
     Limits,
@@ -23,7 +21,7 @@ from needlework.models.local.memory import (
     window_of,
 )
 from needlework.models.served.connection import ServerOptions, address, is_loopback, served_options
-from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
+from needlework.models.specs import parse_spec, resolve_tokenizer
 
 
 @pytest.mark.parametrize(
@@ -41,28 +39,6 @@ from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_t
 def test_a_wrong_spec_names_the_right_ones(spec, remedy):
     with pytest.raises(InputError, match=rf"\A[^\n]*({remedy})[^\n]*\Z"):
         parse_spec(spec)
-
-
-def test_a_plug_in_brings_a_kind(monkeypatch, tmp_path):
-    calls = []
-
-    class Plugin:
-        def load(self, name, **given):
-            calls.append(name)
-            return "the model"
-
-        def resolve_tokenizer(self, name, model_args, cache_dir):
-            return f"the tokenizer of {name}"
-
-    monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin())
-    found = (EntryPoint("cloud", "some.module:plugin", specs.GROUP),)
-    monkeypatch.setattr(specs, "entry_points", lambda group: found if group == specs.GROUP else ())
-    assert parse_spec("cloud:big") == ModelSpec("cloud", "big")
-    tokenizer = resolve_tokenizer("cloud:big", {}, None, tmp_path)
-    assert tokenizer == "the tokenizer of big"
-    given = {"tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": tmp_path, "threads": None}
-    assert load_model("cloud:big", model_args={}, **given) == "the model"
-    assert calls == ["big"]
 
 
 def test_a_served_model_of_unknown_tokenizer_asks_for_one(tmp_path):

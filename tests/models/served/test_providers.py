@@ -250,24 +250,16 @@ def test_fields_and_headers_of_the_user_are_sent_and_the_reply_is_read(stream, m
 
 
 @OPENAI
-@pytest.mark.parametrize(
-    ("status", "message", "kind", "too_long"),
-    [
-        (400, "maximum context length is 10 tokens", "client", True),
-        (401, "bad key", "client", False),
-        (501, "it is not implemented", "server", False),
-    ],
-)
-def test_errors_are_classified_as_those_of_any_server(status, message, kind, too_long, mock_tokenizer):
+def test_errors_are_classified_as_those_of_any_server(mock_tokenizer):
     def refuse(request):
-        body = b'{"error": {"message": "%s"}}' % message.encode()
-        return Said(raw=body, status=status) if CONTEXT in request.prompt else honest(request)
+        body = b'{"error": {"message": "maximum context length is 10 tokens"}}'
+        return Said(raw=body, status=400) if CONTEXT in request.prompt else honest(request)
 
     with loopback(refuse) as server:
         error = ask(mock_tokenizer, server.url, stream="false").error
 
-    assert (error.kind, error.too_long) == (kind, too_long)
-    assert message in error.message
+    assert (error.kind, error.too_long) == ("client", True)
+    assert "maximum context length is 10 tokens" in error.message
 
 
 @OPENAI

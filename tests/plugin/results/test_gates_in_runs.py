@@ -76,19 +76,6 @@ def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):
 # -- against a baseline ------------------------------------------------------------------------------------------
 
 
-def test_a_drop_against_a_baseline_decides_the_exit_code(project):
-    project.run(SHARED, *ONE_CELL, "--run-name=before", "--repeats=12")
-    against = (SHARED, *ONE_CELL, "--gate=drop <= 0.3", "--baseline=results/runs/before", "--repeats=12")
-
-    assert project.run(*against, "--run-name=same").ret == 0
-    assert project.run(*against, "--run-name=worse", model="mock:wrong").ret == 1
-    result = project.run(*against[:-1], "--run-name=few")
-    assert result.ret == 10
-    result.stdout.fnmatch_lines(
-        ["  inconclusive  all  0.000 *n 1 *at this drop * samples decide*", "*more --repeats first*"]
-    )
-
-
 def refused(project, line, *args, **more):
     result = project.run(*args, "--run-name=now", **more)
     text = result.stdout.str() + result.stderr.str()

@@ -65,35 +65,6 @@ def test_a_plan_of_many_series_has_a_line_for_each_and_the_list_of_presets_too(p
     project.run("--preset=list").stdout.fnmatch_lines(["quick *", "evalscope *10 lengths x 10 depths*"])
 
 
-def test_several_models_in_one_run_and_their_outcomes(project):
-    outcomes = {
-        "perfect": {"found"}, "wrong": {"wrong"}, "refuse": {"refused"}, "empty": {"empty"}, "ramble": {"censored"},
-        "middle": {"found", "wrong"},
-    }  # fmt: skip
-    models = [f"--model=mock:{name}" for name in outcomes]
-    grid = ("--lengths=400", "--depths=0,50", "--corpus=pydoc", "--run-name=r")
-    project.pytester.runpytest_inprocess("-p", "no:cacheprovider", *grid, *models)
-
-    by_model = {}
-    for record in project.records():
-        by_model.setdefault(record["model"].removeprefix("mock:"), set()).add(record["outcome"])
-    assert by_model == outcomes
-
-
-def test_distractors_of_several_needles_are_placed(project):
-    project.asks("multi_needle")
-    (project.pytester.path / "owls.toml").write_text(
-        '[[needle]]\nneedle="Ada keeps owls."\nquestion="?"\nanswer="owls"\ndistractors=["Bob keeps hens."]\n'
-        '[[needle]]\nneedle="Eve keeps newts."\nquestion="?"\nanswer="newts"\n'
-        '[joint]\nquestion="What is kept?"\nanswer="owls and newts"\n'
-    )
-    project.run("--task=multi_needle", "--controls=none", "--needle-set=owls.toml")
-
-    for record in project.records():
-        assert record["outcome"] == "found"
-        assert [needle["name"] for needle in record["prompt"]["needles"]] == ["owls1", "owls2", "distractor0"]
-
-
 SEVERAL_RUNS = """
 import gc, sys, weakref, pytest
 

@@ -109,18 +109,3 @@ def test_each_worker_has_cards_of_its_own_out_of_the_callers(project, gpus, card
 
     assert f"2 workers, not -n 8: one for each {each}" in header(result)
     assert sorted(json.loads(path.read_text()) for path in project.pytester.path.glob("gpu-*.json")) == groups
-
-
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        (("--gpus-per-worker=2",), "*--gpus-per-worker: '2': *--model-arg device_map=auto*"),
-        (("--gpus-per-worker=9", "--model-arg=device_map=auto"), "*--gpus-per-worker: '9': *shows 2 cards*"),
-    ],
-)
-def test_groups_that_cannot_be_are_refused_in_one_line(project, gpus, options, remedy):
-    gpus("0,1")
-    result = project.run("-n2", *options, model="smollm2")
-
-    result.stderr.fnmatch_lines([remedy])
-    assert "Traceback" not in result.stderr.str()

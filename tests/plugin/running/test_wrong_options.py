@@ -3,6 +3,7 @@
 import pytest
 
 NO_CORPUS = ("--corpus=nowhere",)
+LOCAL = ("--model=smollm2", "-n2")
 BARS = ("--adaptive", "--adaptive-bar=relative", "--lengths=400")
 WRONG = [
     # While options become settings.
@@ -54,6 +55,12 @@ WRONG = [
     (BARS, "--adaptive-bar: 'relative': needs a length"),
     (("--adaptive", "--adaptive-tokens=1k"), "a first look at niah takes 4,800"),
     (("--adaptive", "-k", "len400"), "--adaptive: 'niah code': -k and node ids select some of its cells"),
+    # Before the workers start.
+    (
+        ("--gpus-per-worker=2", *LOCAL),
+        "--gpus-per-worker: '2': spreads a model over its cards by",
+    ),
+    (("--gpus-per-worker=9", "--model-arg=device_map=auto", *LOCAL), "--gpus-per-worker: '9': this machine shows "),
     # By the workers, and told once.
     ((*NO_CORPUS, "-n1"), "'nowhere'"),
     (("--needle-set=nowhere", "-n1"), "--needle-set: 'nowhere'"),
