@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.files import cache_key, read_cached, write_cached
@@ -30,6 +31,15 @@ def remembered_sha256(path: Path, cache_dir: Path) -> str:
     digest = file_sha256(path)
     write_cached(memory, digest.encode())
     return digest
+
+
+def json_table(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where there is none."""
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return table if isinstance(table, dict) else {}
 
 
 def joint_sha256(paths: Sequence[Path], cache_dir: Path) -> str:

@@ -125,6 +125,7 @@ class MockModel:
         if behaviour.name == "sleep":
             time.sleep(behaviour.number)
         text = self._answer(request)
+        self._times_asked[request.prompt.text_sha256] += 1
         seconds = time.perf_counter() - begun
         return Response(
             text=text,
@@ -155,7 +156,7 @@ class MockModel:
             case "distractor":
                 distractors = [answer for needle in request.needles for answer in needle.distractor_answers]
                 return answer_sentence(distractors[:1], language) if distractors else _wrong(request, language)
-            case "unsteady" if self._asked_before(request) % 2:
+            case "unsteady" if self._times_asked[request.prompt.text_sha256] % 2:
                 return _wrong(request, language)
             case _:
                 is_right = self._knows(request)
@@ -172,11 +173,6 @@ class MockModel:
         if behaviour.name in ("rate", "curve"):
             return _drawn(cell.id) < (chance_at(behaviour.curve, cell.length) if behaviour.curve else behaviour.number)
         return True
-
-    def _asked_before(self, request: Request) -> int:
-        """Count this prompt; the number of times that it was asked before."""
-        self._times_asked[request.prompt.text_sha256] += 1
-        return self._times_asked[request.prompt.text_sha256] - 1
 
     def _ramble(self, language: str, budget: int) -> str:
         # A token is a character or more, so this is enough text; what is over the budget is cut off.

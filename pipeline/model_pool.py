@@ -109,7 +109,7 @@ class ModelPool:
 
     def is_asleep(self) -> bool:
         """Whether the run's server has not been started: it would be, for a question about it."""
-        return self._serving is not None and not self._serving.started
+        return self._serving is not None and not self._serving.handed_on()
 
     def facts(self, spec: str) -> dict[str, Any]:
         """A model's manifest entry, if it is loaded."""

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError, printable
 from needlework.core.files import default_cache_dir
 from needlework.core.settings import Settings
+from needlework.models.checkpoints import json_table
 from needlework.models.engines.recipes import (
     HERE,
     Recipe,
@@ -66,11 +66,6 @@ class Serving:
     def name(self) -> str:
         """The engine."""
         return self.served.recipe.engine
-
-    @property
-    def started(self) -> bool:
-        """Whether the server is there, or was."""
-        return self._url is not None
 
     def handed_on(self) -> str:
         """The address for workers; empty until the server is started."""
@@ -255,8 +250,8 @@ class ServedRun:
     @property
     def _checkpoint_facts(self) -> dict[str, str]:
         """Settings of a served folder that change answers unseen: penalties, and its dtype."""
-        config = _json_table(Path(self.model) / "config.json")
-        generation = _json_table(Path(self.model) / "generation_config.json")
+        config = json_table(Path(self.model) / "config.json")
+        generation = json_table(Path(self.model) / "generation_config.json")
         penalties = [f"{name}={generation[name]}" for name in _PENALTIES if generation.get(name) not in (None, 0, 1)]
         facts = {
             "checkpoint's dtype": str(config.get("dtype") or config.get("torch_dtype") or ""),
@@ -335,11 +330,3 @@ def _model(recipe: Recipe, spec: str) -> tuple[str, str | None, str]:
     if of_hub and recipe.serves != "gguf":
         return name, f"hf:{name}", ""
     raise InputError("--model", spec, f"{'is none' if path.exists() else 'is not there'}: {remedy}")
-
-
-def _json_table(path: Path) -> dict[str, Any]:
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return table if isinstance(table, dict) else {}

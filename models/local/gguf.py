@@ -21,7 +21,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.files import locked
 from needlework.core.grid import slug
-from needlework.models.checkpoints import INSTALL, missing_packages, remembered_sha256, require_packages
+from needlework.models.checkpoints import INSTALL, json_table, missing_packages, remembered_sha256, require_packages
 
 STAMP = "needlework.json"
 _HEAD = 64 * 2**20  # bytes; the largest vocabularies have some 30 million
@@ -38,16 +38,7 @@ def converted_folder(cache_dir: Path, name: str, sha256: str) -> Path:
 
 def is_complete(folder: Path) -> bool:
     """Whether a conversion is there: it appears whole or not at all."""
-    return (read_stamp(folder) or {}).get("format") == _FORMAT
-
-
-def read_stamp(folder: Path) -> dict[str, object] | None:
-    """The source of a conversion; `None` where there is none."""
-    try:
-        stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return stamp if isinstance(stamp, dict) else None
+    return json_table(folder / STAMP).get("format") == _FORMAT
 
 
 def prepare_gguf(source: Path, cache_dir: Path, *, weights: bool = True) -> Path:

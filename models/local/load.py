@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.models.checkpoints import joint_sha256, read_facts, weight_files
+from needlework.models.checkpoints import joint_sha256, json_table, read_facts, weight_files
 from needlework.models.local import memory
 from needlework.models.local.decoder import Processors, decoder_for
-from needlework.models.local.gguf import read_stamp
+from needlework.models.local.gguf import STAMP
 from needlework.models.local.memory import (
     Limits,
     LocalOptions,
@@ -72,7 +72,7 @@ def load_folder(
     penalty = options.repetition_penalty or getattr(model.generation_config, "repetition_penalty", None) or 1.0
     stops = stop_ids((model.generation_config, text_config), tokenizer)
     decoder, sharing = decoder_for(model, stops, processors(model.generation_config, penalty), options.cache)
-    stamp = read_stamp(folder)
+    stamp = json_table(folder / STAMP)
     local = sliding_window(sizes)
     identity = {
         "spec": spec,
@@ -249,7 +249,8 @@ def use_fast_linears(model: Any, room: int) -> str:
     """
     import torch
 
-    layers = [layer for layer in model.modules() if _is_plain_linear(layer)]
+    linears: list[Any] = [module for module in model.modules() if type(module) is torch.nn.Linear]
+    layers = [each for each in linears if each.weight.dtype == torch.float32 and each.weight.device.type == "cpu"]
     kernels = operators()
     if not layers or kernels is None:
         return "plain"
@@ -267,12 +268,6 @@ def use_fast_linears(model: Any, room: int) -> str:
     for layer in layers:
         layer.forward = _forward(layer, gains, fast, pack)
     return "onednn"
-
-
-def _is_plain_linear(layer: Any) -> bool:
-    import torch
-
-    return type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu"
 
 
 def operators() -> tuple[Product, Pack] | None:

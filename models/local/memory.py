@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from needlework.core.errors import InputError, nearest
 from needlework.core.options import positive
+from needlework.models.checkpoints import json_table
 from needlework.models.model import json_object, read_args
 from needlework.models.specs import ModelSpec, checkpoint, parse_spec, runs_here
 
@@ -265,9 +266,6 @@ def _spec_of(tokenizer: str | None) -> ModelSpec | None:
 
 def _text_config(folder: Path) -> dict[str, Any] | None:
     """The configuration of the part that reads text."""
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    text = config.get("text_config", config) if isinstance(config, dict) else None
+    config = json_table(folder / "config.json")
+    text = config.get("text_config", config)
     return text if isinstance(text, dict) and dimensions(text).hidden else None

@@ -195,11 +195,6 @@ class Address:
     key: str = field(repr=False)
     loopback: bool
 
-    @property
-    def is_openai(self) -> bool:
-        """Whether it is OpenAI's own service."""
-        return urlsplit(self.base_url).hostname == urlsplit(PROVIDERS["openai"].base_url).hostname
-
 
 def served_options(args: Mapping[str, str], kind: str = "openai") -> ServedOptions:
     """Read the arguments; an unknown name or a value of the wrong type raises `InputError`."""

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from needlework.models.served.errors import HangUpError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient
-from needlework.models.served.reply import field_of, list_of, table_of
+from needlework.models.served.reply import count, field_of, list_of, table_of
 
 _QUICK_S = 5.0
 _LOAD_S = 300.0  # Ollama reads some hundred GiB from disk at worst
@@ -157,10 +157,8 @@ def _others(fetch: Fetch, _base: str, root: str, _name: str) -> Iterator[Window]
 
 def _tokens(table: Mapping[str, Any], field: str) -> int | None:
     """A sensible number of tokens at a path of a table."""
-    value = field_of(table, field)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MOST:
-        return None
-    return int(value)
+    tokens = count(field_of(table, field)) or _MOST
+    return tokens if tokens < _MOST else None
 
 
 def model_entry(listing: Any, name: str) -> Mapping[str, Any]:

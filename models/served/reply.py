@@ -89,7 +89,7 @@ class Events:
             return
         event = _json(data)
         if self._event == "error":
-            raise _stream_error(event, data)
+            raise ServerSaidError(error_in(event) or event if isinstance(event, dict) else {"message": data})
         self._data = data if event is None else ""
         if event is None:
             return
@@ -117,10 +117,6 @@ def _json(data: str) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
-
-
-def _stream_error(event: Any, data: str) -> ServerSaidError:
-    return ServerSaidError(error_in(event) or event if isinstance(event, dict) else {"message": data})
 
 
 @dataclass(slots=True)

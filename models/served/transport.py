@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from needlework.core.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.models.model import Request, Response, starts_answer
-from needlework.models.served.connection import ServedOptions, ServerOptions, address
+from needlework.models.served.connection import PROVIDERS, ServedOptions, ServerOptions, address
 from needlework.models.served.errors import (
     AttemptFault,
     AttemptResult,
@@ -194,7 +194,8 @@ class OpenAITransport(HttpTransport):
     def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
         super().__init__(name, options, connection)
         # OpenAI's own service, there or at Azure, tells no window and goes on with no answer that was begun for it.
-        self._open = not self.where.is_openai and options.azure_api_version is None
+        is_openai = urlsplit(self.where.base_url).hostname == urlsplit(PROVIDERS["openai"].base_url).hostname
+        self._open = not is_openai and options.azure_api_version is None
         if options.azure_deployment:
             self.identity["azure_deployment"] = options.azure_deployment
         if options.azure_api_version is not None:  # a deployment is asked, whose name says nothing of its model

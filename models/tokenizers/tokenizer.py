@@ -6,7 +6,7 @@ import gzip
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
@@ -126,35 +126,26 @@ class TiktokenTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Tokenizer.decode`."""
-        special = set(_MARK_IDS[self._encoding.name].values())
-        return self._encoding.decode([int(each) for each in ids if int(each) not in special])
+        return self._encoding.decode([int(each) for each in ids if int(each) not in self.marks])
 
-    @property
-    def size(self) -> int:
-        """One more than the highest id."""
-        return len(self._lengths)
-
+    @cached_property
     def marks(self) -> list[int]:
         """The ids of the chat template's marks."""
         return sorted(_MARK_IDS[self._encoding.name].values())
 
+    @cached_property
     def kinds(self) -> NDArray[np.int64]:
         """The kind of each id: 1 for a token with a digit, 2 with a byte beyond ASCII, 0 for any other."""
-        return _kinds(self._encoding)
+        kinds = np.zeros(len(self._lengths), np.int64)
+        for token in self._encoding.token_byte_values():
+            kind = 2 if not token.isascii() else 1 if any(48 <= byte < 58 for byte in token) else 0
+            kinds[self._encoding.encode_single_token(token)] = kind
+        return kinds
 
     def render_chat(self, messages: Sequence[Message]) -> str:
         """ChatML, whose token count is that of OpenAI's cookbook."""
         turns = "".join(f"{_START}{message.role}{_SEP}{message.content}{_END}" for message in messages)
         return f"{turns}{_START}assistant{_SEP}"
-
-
-@cache
-def _kinds(encoding: tiktoken.Encoding) -> NDArray[np.int64]:
-    kinds = np.zeros(encoding.max_token_value + 1, np.int64)
-    for token in encoding.token_byte_values():
-        kind = 2 if not token.isascii() else 1 if any(48 <= byte < 58 for byte in token) else 0
-        kinds[encoding.encode_single_token(token)] = kind
-    return kinds
 
 
 @cache  # 100,000 ranks take 0.3 s to read, and nothing in it changes
@@ -280,21 +271,25 @@ class ScaledTokenizer:
         return self._joined[parts]
 
 
+def _chance(ids: NDArray[Any]) -> NDArray[np.float64]:
+    """A number in [0, 1) that an id always has."""
+    return (ids.astype(np.int64) * _SPREAD % _WHOLE) / _WHOLE
+
+
 def times_of(inner: TiktokenTokenizer, scale: Mapping[str, float]) -> NDArray[np.int64]:
     """The weight of each token in counts: `floor(scale + u)`, `u` in [0, 1) by the token's id."""
-    ids = np.arange(inner.size, dtype=np.int64)
-    chance = (ids * _SPREAD % _WHOLE) / _WHOLE
-    times = np.floor(np.array([scale[kind] for kind in KINDS])[inner.kinds()] + chance).astype(np.int64)
-    times[inner.marks()] = 1
+    chance = _chance(np.arange(len(inner.kinds)))
+    times = np.floor(np.array([scale[kind] for kind in KINDS])[inner.kinds] + chance).astype(np.int64)
+    times[inner.marks] = 1
     return times
 
 
 def fitted(inner: TiktokenTokenizer, text: str, tokens: int, kind: str, known: Mapping[str, float]) -> float:
     """The scale of one kind of tokens at which a text counts as `tokens`; the others' are `known`."""
     ids = inner.encode(text).ids
-    kinds, at = inner.kinds()[ids], KINDS.index(kind)
+    kinds, at = inner.kinds[ids], KINDS.index(kind)
     rest = times_of(inner, {**dict.fromkeys(KINDS, 1.0), **known})[ids][kinds != at].sum()
-    chance = (ids[kinds == at].astype(np.int64) * _SPREAD % _WHOLE) / _WHOLE
+    chance = _chance(ids[kinds == at])
     low, high = LOWEST, HIGHEST
     for _ in range(40):
         middle = (low + high) / 2

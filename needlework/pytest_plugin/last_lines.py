@@ -44,7 +44,8 @@ class Terminal(Screen, frozen=True, kw_only=True):
     def shown(self, lines: Iterator[Line]) -> Iterator[Line]:
         """The lines, folded at its width, in its encoding; grids with escapes are narrow enough."""
         for text, color in lines:
-            parts = [text] if "\x1b" in text else folded(text, self.width, _indent(text))
+            indent = " " * (len(text) - len(text.lstrip()) + 2)
+            parts = [text] if "\x1b" in text else folded(text, self.width, indent)
             yield from ((encodable(part, self.encoding), color) for part in parts)
 
 
@@ -144,7 +145,3 @@ def verdict_lines(
         yield folder.warning, "yellow"
     records = finished.report.records if finished is not None else folder.whole([*now])
     yield from ((line, "yellow") for line in left_lines(folder.path.name, folder.earlier, records, folder.recipe))
-
-
-def _indent(text: str) -> str:
-    return " " * (len(text) - len(text.lstrip()) + 2)
