@@ -133,7 +133,7 @@ def leval():
     """Exam and open tasks of L-Eval on whole documents and by two retrievers."""
     facts = {"k": 4, "chunk_size": 1000, "chunk_overlap": 200, "unit": "characters", "answer_recall": 0.5}
     records = []
-    scorers = {"leval_tpo": "leval_letter", "leval_quality": "leval_letter", "leval_narrative_qa": "leval_f1"}
+    scorers = {"leval_tpo": "leval_letter", "leval_quality": "leval_letter", "leval_narrative_qa": "leval_f1_compat"}
     for (task, scorer), arm, number in product(scorers.items(), ("", "bm25", "dense"), range(12)):
         needle, prompt, reference = f"doc{number // 2}_q{number}", {"tokens": 9000}, {"answers": ["a"]}
         score = 1.0 if (number + len(arm)) % 3 else 0.25

@@ -57,13 +57,16 @@ def test_shapes_are_named(trials_of, label, scores):
     assert depth_effect([trial._replace(sample=trial.sample + 7) for trial in trials]) == effect, "nor do names"
 
 
-@pytest.mark.parametrize(("depths", "count"), [(TENTHS, 113), ((0.0, 25.0, 50.0, 75.0, 100.0), 23)])
-def test_there_are_as_many_shapes_as_the_specification_counts(depths, count):
+@pytest.mark.parametrize(
+    ("depths", "count", "ends"), [(TENTHS, 113, (3, 3, 4)), ((0.0, 25.0, 50.0, 75.0, 100.0), 23, (1, 1, 2))]
+)
+def test_there_are_as_many_shapes_as_the_specification_counts(depths, count, ends):
     named, scanned = templates(columns(depths))
 
     assert len(scanned) == count
     names = ["primacy", "recency", "lost in the middle", "lost in the middle", "rising", "falling"]
     assert [each.shape for each in named] == names
+    assert tuple(sum(each.weights) for each in named[:3]) == ends, "depths at the beginning, at the end, at both"
 
 
 @pytest.mark.parametrize(
