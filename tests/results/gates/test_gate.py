@@ -74,6 +74,13 @@ def test_a_scope_chooses_records_with_both_ends_of_a_range(scope, lengths, depth
     assert groups(f"[{scope}]", records).get("all", []) == list(product(lengths, depths))
 
 
+def test_a_scope_may_name_one_of_several_tests_of_a_task():
+    records = [record(test=f"test_{name}", depth=depth) for name, depth in (("a", 0.0), ("b", 50.0))]
+
+    assert groups("[task=niah@test_b]", records) == {"all of test_b": [(1000, 50.0)]}
+    assert len(groups("[task=niah]", records)) == 2
+
+
 def test_a_grain_makes_groups_shortest_first():
     records = [record(length=2000, depth=0.0), record(length=1000), record(length=2000)]
 

@@ -99,6 +99,15 @@ def test_undecided_gates_are_topped_up_until_they_are_decided(score, gate, top_u
     assert not any(each.length == decided for each in run.records if each.repeat > 2), "decided: no further trials"
 
 
+def test_the_same_trials_are_looked_at_once():
+    run = Run(lambda cell: 1.0, "score >= 0.9", top_up="500")
+    run.answer([Cell("niah", 400, 0.0, "code")])
+
+    assert [len(run.keeper.next_cells(run.records, {})) > 0 for _ in range(2)] == [True, True]
+    (verdict,) = run.keeper.verdicts(run.records, "", {})
+    assert verdict.level == 95.0
+
+
 def test_a_lost_worker_counts_against_the_look():
     run = Run(lambda cell: None if cell.depth == 50 and cell.repeat == 0 else 1.0, "score >= 0.9", top_up="400")
     ((_, state, n),) = run.go()
@@ -139,6 +148,17 @@ def test_a_baseline_that_cannot_be_used_is_refused_before_the_run(tmp_path):
     refused("results.json': has no list of records", path)
     with pytest.raises(InputError, match=r"^--baseline: 'a, b': is given 2 times; give one$"):
         resolve_settings({"baseline": ["a", "b"]}, {}, Path())
+
+
+def test_a_baseline_of_several_models_is_one_for_each(tmp_path):
+    fields = {"length": 400, "depth": 0.0}
+    before = [record(score, model=model, **fields) for model, score in ((MODEL, 1.0), ("mock:wrong", 0.0))]
+    path = baseline_of(tmp_path, *before)
+    keeper = Run(lambda cell: 1.0, "drop <= 0.02", baseline=path, model=[MODEL, "mock:wrong"]).keeper
+    now = [record(0.5, model=model, **fields) for model in (MODEL, "mock:wrong")]
+
+    (verdict,) = keeper.verdicts(now, "", {})
+    assert (verdict.n, verdict.value) == (2, 0.0), "one fell by as much as the other rose"
 
 
 def test_another_prompt_under_the_same_name_is_refused(tmp_path):
