@@ -44,7 +44,7 @@ class QuestionSet:
     reviewed: bool  # a person decided on every one
 
 
-def read_question_set(path: str, option: str = OPTION) -> QuestionSet:
+def read_question_set(path: str) -> QuestionSet:
     """Read a file; the last ones stay in memory while they do not change. A rejected row is not asked.
 
     Raises `InputError`, with the row's key, where a row has no question, answer or document.
@@ -52,8 +52,8 @@ def read_question_set(path: str, option: str = OPTION) -> QuestionSet:
     try:
         stat = Path(path).expanduser().stat()
     except (OSError, ValueError, RuntimeError) as error:
-        raise _unreadable(option, path, error) from None
-    return _read(path, option, stat.st_mtime_ns, stat.st_size)
+        raise _unreadable(OPTION, path, error) from None
+    return _read(path, stat.st_mtime_ns, stat.st_size)
 
 
 def read_rows(path: str, option: str = OPTION) -> tuple[Rows, str]:
@@ -123,27 +123,22 @@ def question_file(rows: Rows) -> bytes:
 
 
 @lru_cache(4)
-def _read(path: str, option: str, _changed: int, _size: int) -> QuestionSet:
-    rows, digest = read_rows(path, option)
+def _read(path: str, _changed: int, _size: int) -> QuestionSet:
+    rows, digest = read_rows(path, OPTION)
     for key, row in rows.items():
         for status in _statuses(row):
             if status not in (None, "", *STATUSES):
-                raise InputError(option, path, f"row {key!r} has the status {status!r}: use {', '.join(STATUSES)}")
+                raise InputError(OPTION, path, f"row {key!r} has the status {status!r}: use {', '.join(STATUSES)}")
     accepted = {key: row for key, row in rows.items() if status_of(row) != "reject"}
-    try:
-        questions = tuple(_named(key, row) for key, row in accepted.items())
-    except ValueError as error:
-        raise InputError(option, path, f"{error}; {_LAYOUT}") from None
+    questions = []
+    for key, row in accepted.items():
+        try:
+            questions.append(question_of(key, row))
+        except ValueError as error:
+            raise InputError(OPTION, path, f"row {key!r} {error}; {_LAYOUT}") from None
     if not questions:
-        raise InputError(option, path, "has no question that may be asked: all are rejected, or there is none")
-    return QuestionSet(questions, digest, all(is_decided(row) for row in accepted.values()))
-
-
-def _named(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
-    try:
-        return question_of(key, row)
-    except ValueError as error:
-        raise ValueError(f"row {key!r} {error}") from None
+        raise InputError(OPTION, path, "has no question that may be asked: all are rejected, or there is none")
+    return QuestionSet(tuple(questions), digest, all(is_decided(row) for row in accepted.values()))
 
 
 def _listed(value: object) -> Sequence[object]:

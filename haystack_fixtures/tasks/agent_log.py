@@ -18,9 +18,9 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.statements import draw_numbers, stratified
+from needlework.haystack_fixtures.tasks.statements import draw_keys, draw_numbers, stratified
 from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
-from needlework.haystack_fixtures.tasks.words import table, words
+from needlework.haystack_fixtures.tasks.words import question_text, table, words
 
 _UPDATES = 4  # of the field that is asked for
 _OTHERS = 2  # updates of another field of its service, and calls that did not fail
@@ -36,7 +36,6 @@ class LogQuestion:
     entries: tuple[str, ...]
     needed: tuple[int, ...]
     question: str
-    answer: str
     reference: dict[str, Any]
 
 
@@ -50,9 +49,7 @@ def _call_ids(rng: Random, count: int) -> list[str]:
 
 def _services(rng: Random, language: str, count: int) -> list[str]:
     """Different names of services, no word in two of them."""
-    adjectives, nouns = (sample(rng, words("keys", language, kind), count) for kind in ("adjectives", "nouns"))
-    form = table("agent_log", language)["service"]
-    return [form.format(adjective=adjective, noun=noun) for adjective, noun in zip(adjectives, nouns, strict=True)]
+    return draw_keys(rng, language, count, table("agent_log", language)["service"])
 
 
 def _entry(language: str, call: str, tool: str, outcome: str = "", **fields: object) -> str:
@@ -60,11 +57,6 @@ def _entry(language: str, call: str, tool: str, outcome: str = "", **fields: obj
     arguments = fields if tool == "set_config" else {name: fields[name] for name in fields if name != "value"}
     result = table("agent_log", language, "results")[f"{tool}{outcome}"].format(**fields)
     return f"[{call}] {tool} {json.dumps(arguments, ensure_ascii=False)}\n  {result}"
-
-
-def _question_text(language: str, kind: str, **fields: str) -> str:
-    text: str = table("agent_log", language, "questions")[kind]
-    return text.format(**fields)
 
 
 def _updated_field(kind: str, rng: Random, language: str) -> LogQuestion:
@@ -87,10 +79,10 @@ def _updated_field(kind: str, rng: Random, language: str) -> LogQuestion:
         right, stated = pick(rng, updates), calls
         needed = (right,)
     wrong = tuple(stated[number] for number in range(count) if number != right)
-    question = _question_text(language, kind, service=service, key=keys[0], value=values[right])
+    question = question_text("agent_log", language, kind, service=service, key=keys[0], value=values[right])
     stale = {stated[number]: "stale" for number in updates if number != right}
     reference = {"answers": (stated[right],), "distractors": wrong} | ({"kinds": stale} if kind == "last_value" else {})
-    return LogQuestion(entries, needed, question, stated[right], reference)
+    return LogQuestion(entries, needed, question, reference)
 
 
 def _first_failure(rng: Random, language: str) -> LogQuestion:
@@ -102,10 +94,9 @@ def _first_failure(rng: Random, language: str) -> LogQuestion:
         _entry(language, call, "deploy", "_failed" if number in failed else "", service=service, value=build)
         for number, (call, service, build) in enumerate(zip(calls, services, builds, strict=True))
     )
-    answer = calls[failed[0]]
-    wrong = tuple(call for call in calls if call != answer)
-    reference = {"answers": (answer,), "distractors": wrong}
-    return LogQuestion(entries, tuple(failed), _question_text(language, "first_failure"), answer, reference)
+    wrong = tuple(call for call in calls if call != calls[failed[0]])
+    reference = {"answers": (calls[failed[0]],), "distractors": wrong}
+    return LogQuestion(entries, tuple(failed), question_text("agent_log", language, "first_failure"), reference)
 
 
 def _restarts(rng: Random, language: str) -> LogQuestion:
@@ -114,8 +105,8 @@ def _restarts(rng: Random, language: str) -> LogQuestion:
     entries = tuple(_entry(language, call, "restart", service=service) for call in _call_ids(rng, count))
     chance = 1 / (_MOST_RESTARTS + 1)
     reference = {"answers": (str(count),), "chance": chance, "floor": chance}
-    question = _question_text(language, "restarts", service=service)
-    return LogQuestion(entries, tuple(range(count)), question, str(count), reference)
+    question = question_text("agent_log", language, "restarts", service=service)
+    return LogQuestion(entries, tuple(range(count)), question, reference)
 
 
 def _other_entries(language: str, recipe: tuple[object, ...]) -> Iterator[str]:
@@ -156,7 +147,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
         needles=tuple(Needle(f"entry{number}", entry, "", "") for number, entry in enumerate(content.entries, 1)),
         depths=stratified(rng, len(content.entries)),
         question=content.question,
-        answer=content.answer,
+        answer=content.reference["answers"][0],
         reference=content.reference,
         needed=content.needed,
         avoid=content.reference["answers"] if cell.task == "agent_log" else (),

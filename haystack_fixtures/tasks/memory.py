@@ -7,7 +7,7 @@ never said is asked by the control `absent`. In the first round of a session the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 from random import Random
@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.haystacks.conversations import GrowingConversa
 from needlework.haystack_fixtures.tasks.mrcr import generated_rounds
 from needlework.haystack_fixtures.tasks.statements import draw_numbers, written_date
 from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
-from needlework.haystack_fixtures.tasks.words import phrases, table, words
+from needlework.haystack_fixtures.tasks.words import phrases, question_text, table, words
 
 _SESSIONS = 8
 _FIRST_DAY = date(2031, 1, 6)
@@ -41,22 +41,16 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuestion:
-    """A question with its answer, and the statements of all sessions."""
+    """A question, and the statements of all sessions."""
 
     statements: tuple[Statement, ...]
     question: str
-    answer: str
-    reference: dict[str, Any] = field(default_factory=dict)
+    reference: dict[str, Any]  # its first answer is the one a person would give
 
 
 def _statement(language: str, kind: str, session: int, *, needed: bool = False, **fields: str) -> Statement:
     ask, reply = (text.format(**fields) for text in table("memory", language)[kind])
     return Statement(session, Round(ask, reply), needed)
-
-
-def _question_text(language: str, kind: str, **fields: str) -> str:
-    text: str = table("memory", language, "questions")[kind]
-    return text.format(**fields)
 
 
 def _fact(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -69,7 +63,7 @@ def _fact(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
         for session, thing, value in zip(sessions, things, values, strict=True)
     )
     reference = {"answers": (values[0],), "distractors": tuple(values[1:])}
-    return MemoryQuestion(statements, _question_text(language, "fact", thing=things[0]), values[0], reference)
+    return MemoryQuestion(statements, question_text("memory", language, "fact", thing=things[0]), reference)
 
 
 def _update(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -90,7 +84,7 @@ def _update(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion
         "distractors": (*old, other_value),
         "kinds": dict.fromkeys(old, "stale"),
     }
-    return MemoryQuestion(statements, _question_text(language, "update", thing=thing), new, reference)
+    return MemoryQuestion(statements, question_text("memory", language, "update", thing=thing), reference)
 
 
 def _visits(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -104,7 +98,7 @@ def _visits(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion
     )
     chance = 1 / _MOST_VISITS
     reference = {"answers": (str(count),), "chance": chance, "floor": chance}
-    return MemoryQuestion(statements, _question_text(language, "several"), str(count), reference)
+    return MemoryQuestion(statements, question_text("memory", language, "several"), reference)
 
 
 def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQuestion:
@@ -117,8 +111,8 @@ def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQue
         for number, (session, event) in enumerate(zip(sessions, events, strict=True))
     )
     answer = str((days[sessions[1]] - days[sessions[0]]).days)
-    question = _question_text(language, "days", first=events[0], second=events[1])
-    return MemoryQuestion(statements, question, answer, {"answers": (answer,), "floor": 0.0})
+    question = question_text("memory", language, "days", first=events[0], second=events[1])
+    return MemoryQuestion(statements, question, {"answers": (answer,), "floor": 0.0})
 
 
 def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -126,9 +120,8 @@ def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQues
     wishes = dict(row.split(" = ") for row in phrases("memory", language, "wishes"))
     chosen = sample(rng, tuple(wishes), _OPTIONS)
     options = [wishes[wish] for wish in chosen]
-    question = _question_text(
-        language, "preference", options=table("memory", language)["comma"].join(shuffled(rng, options))
-    )
+    listed = table("memory", language)["comma"].join(shuffled(rng, options))
+    question = question_text("memory", language, "preference", options=listed)
     statement = _statement(language, "wish", below(rng, _SESSIONS), needed=True, wish=chosen[0])
     reference = {
         "answers": (options[0],),
@@ -136,7 +129,7 @@ def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQues
         "chance": 1 / _OPTIONS,
         "floor": 1 / len(wishes),
     }
-    return MemoryQuestion((statement,), question, options[0], reference)
+    return MemoryQuestion((statement,), question, reference)
 
 
 _KINDS: dict[str, dict[str, Callable[[Random, str, Sequence[date]], MemoryQuestion]]] = {
@@ -172,7 +165,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
         ),
         depths=tuple(round(depth, 2) for depth, _ in placed),
         question=content.question,
-        answer=content.answer,
+        answer=content.reference["answers"][0],
         reference=content.reference,
         needed=tuple(number for number, (_, each) in enumerate(placed) if each.needed),
         context=GrowingConversation(

@@ -145,9 +145,8 @@ def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label, _, arm = without_language(cell.needle, suite).rpartition("_")
     entry, phrase = material.question_at(label), NOT_FOUND[suite.language]
-    reference: dict[str, Any] = {"answers": (phrase,), "absent": True, "arm": arm, "twin": labelled(label, suite)}
     # Who always abstains is always right here.
-    reference |= {"floor": 1.0}
+    reference = {"answers": (phrase,), "absent": True, "arm": arm, "twin": labelled(label, suite), "floor": 1.0}
     if arm == "absent":
         return _question(suite, cell, seed, label, (), (), reference)
     number = material.nearest(entry)

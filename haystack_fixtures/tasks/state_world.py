@@ -17,7 +17,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.statements import stratified
 from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
-from needlework.haystack_fixtures.tasks.words import draw_people, table, words
+from needlework.haystack_fixtures.tasks.words import draw_people, question_text, table, words
 
 _PEOPLE, _ROOMS, _THINGS, _EVENTS = 4, 6, 4, 11
 _MOST = 5  # things that a person carries
@@ -244,7 +244,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
             for number, (text, fact) in enumerate(zip(texts, story.facts, strict=True), 1)
         ),
         depths=stratified(rng, len(texts)),
-        question=table("state_world", language, "questions")[kind].format(**story.fields),
+        question=question_text("state_world", language, kind, **story.fields),
         answer=story.answer,
         reference={
             "answers": (story.answer,),

@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.tasks.task import (
     suite_depths,
     without_language,
 )
-from needlework.haystack_fixtures.tasks.words import table, words
+from needlework.haystack_fixtures.tasks.words import question_text, table, words
 
 _TOKENS = 24  # of a statement, with room for tokenizers that need more
 
@@ -84,14 +84,14 @@ def draw_numbers(rng: Random, count: int, size: int = 7) -> list[str]:
     return list(values)
 
 
-def _draw_keys(rng: Random, language: str, count: int, *, near: bool = False) -> list[str]:
-    """Keys without a common word; `near`: the others have the first's adjective or noun, by turns."""
+def draw_keys(rng: Random, language: str, count: int, form: str = "", *, near: bool = False) -> list[str]:
+    """Keys of a form without a common word; `near`: the others have the first's adjective or noun, by turns."""
     adjectives, nouns = (sample(rng, words("keys", language, kind), count) for kind in ("adjectives", "nouns"))
     if near:
         first_adjective, first_noun = adjectives[0], nouns[0]
         adjectives = [first_adjective if at % 2 else word for at, word in enumerate(adjectives)]
         nouns = [word if at % 2 else first_noun for at, word in enumerate(nouns)]
-    form = _sentences(language)["key"]
+    form = form or _sentences(language)["key"]
     return [form.format(adjective=adjective, noun=noun) for adjective, noun in zip(adjectives, nouns, strict=True)]
 
 
@@ -110,14 +110,14 @@ def _multikey(suite: Suite, cell: Cell, seed: int) -> Question:
     # The same draws for every variant: more keys are the fewer ones and others.
     rng = draws("multikey", 1, seed, cell.repeat, language)
     kind, values = _draw_kind(rng, language), draw_numbers(rng, _MOST_KEYS)
-    keys = _draw_keys(rng, language, _MOST_KEYS, near=name == _NEAR)
+    keys = draw_keys(rng, language, _MOST_KEYS, near=name == _NEAR)
     others = _OTHER_KEYS[name]
     statements = [
         _sentences(language)["statement"].format(kind=kind, key=key, value=value)
         for key, value in zip(keys[: others + 1], values, strict=False)
     ]
     wrong = tuple(values[1 : others + 1])
-    question = table("keys", language, "questions")["multikey"].format(kind=kind, key=keys[0])
+    question = question_text("keys", language, "multikey", kind=kind, key=keys[0])
     assert cell.depth is not None
     return Question(
         needles=(Needle("code", statements[0], question, values[0], key=keys[0], distractor_answers=wrong),),
@@ -139,13 +139,12 @@ def _multivalue(task: str, suite: Suite, cell: Cell, seed: int) -> Question:
     language, several = suite.language, task == "multiquery"
     rng = draws(task, 1, seed, cell.repeat, language)
     kind, values, depths = _draw_kind(rng, language), draw_numbers(rng, _VALUES), stratified(rng, _VALUES)
-    keys = _draw_keys(rng, language, _VALUES) if several else _draw_keys(rng, language, 1) * _VALUES
+    keys = draw_keys(rng, language, _VALUES) if several else draw_keys(rng, language, 1) * _VALUES
     order = shuffled(rng, range(_VALUES)) if several else list(range(_VALUES))  # of the question, not the document
     sentences = _sentences(language)
     *first, last = (keys[number] for number in order)
-    question = table("keys", language, "questions")[task].format(
-        kind=kind, key=keys[0], keys=f"{sentences['comma'].join(first)}{sentences['and']}{last}", count=_VALUES
-    )
+    listed = f"{sentences['comma'].join(first)}{sentences['and']}{last}"
+    question = question_text("keys", language, task, kind=kind, key=keys[0], keys=listed, count=_VALUES)
     form = sentences["statement" if several else "one_of"]
     return Question(
         needles=tuple(
@@ -165,7 +164,7 @@ def _superseded(suite: Suite, cell: Cell, seed: int) -> Question:
     count, which = _UPDATES[name], name.rsplit("_", 1)[1]
     # The same updates whatever is asked about them.
     rng = draws("superseded", 1, seed, cell.repeat, count, language)
-    kind, (key,), values = _draw_kind(rng, language), _draw_keys(rng, language, 1), draw_numbers(rng, count)
+    kind, (key,), values = _draw_kind(rng, language), draw_keys(rng, language, 1), draw_numbers(rng, count)
     depths = stratified(rng, count)
     # One in each of as many equal parts of some years, no two at the edge between two parts.
     days = [number * _DAYS + below(rng, _DAYS - 2) for number in range(count)]
@@ -179,8 +178,7 @@ def _superseded(suite: Suite, cell: Cell, seed: int) -> Question:
         _sentences(language)["update"].format(date=_date(day, language), kind=kind, key=key, value=value)
         for day, value in zip(days, values, strict=True)
     ]
-    form = table("keys", language, "questions")[which]
-    question = form.format(kind=kind, key=key, date=_date(asked_day, language))
+    question = question_text("keys", language, which, kind=kind, key=key, date=_date(asked_day, language))
     wrong = [number for number in range(count) if number != right]
     wrong_values = tuple(values[number] for number in wrong)
     return Question(

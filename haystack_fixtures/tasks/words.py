@@ -31,6 +31,11 @@ def table(name: str, language: str, *keys: str) -> Mapping[str, Any]:
     return dict(content)
 
 
+def question_text(name: str, language: str, kind: str, /, **fields: Any) -> str:
+    """The question of one kind in `data/NAME.toml`, filled in."""
+    return str(table(name, language, "questions")[kind]).format(**fields)
+
+
 @cache
 def words(name: str, language: str, kind: str) -> tuple[str, ...]:
     """The words of one kind in `data/NAME.toml`, which blanks part."""

@@ -154,32 +154,32 @@ class TrialBuilder:
             messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
         return messages
 
-    def _frame(
-        self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
-    ) -> OuterText:
-        messages = self._messages(suite, question, mark, introduction, is_summary)
-        shown = tuple([fill_in(message, _PLACEHOLDER) for message in messages])
-        is_chat = suite.template == "chat" and self._tokenizer.has_chat_template
-        rendered = self._tokenizer.render_chat(shown) if is_chat else raw_text(shown, self.shape(suite).raw_end)
+    def _is_chat(self, suite: Suite) -> bool:
+        return suite.template == "chat" and self._tokenizer.has_chat_template
+
+    def _rendered(self, suite: Suite, messages: tuple[Message, ...]) -> tuple[str, tuple[int, ...]]:
+        """The text of messages, and the tokens before it."""
+        if self._is_chat(suite):
+            return self._tokenizer.render_chat(messages), ()
+        return raw_text(messages, self.shape(suite).raw_end), self._tokenizer.bos
+
+    def _frame(self, suite: Suite, messages: tuple[Message, ...], prefix: str) -> OuterText:
+        rendered, bos = self._rendered(suite, tuple([fill_in(message, _PLACEHOLDER) for message in messages]))
         if prefix:
             rendered += gap(rendered, prefix) + prefix
             messages = (*messages, Message("assistant", prefix))
         before, placeholder, after = rendered.partition(_PLACEHOLDER)
         if not placeholder or _PLACEHOLDER in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
-        bos = () if is_chat else self._tokenizer.bos
 
         def filled(context: str) -> tuple[Message, ...]:
             return tuple([fill_in(message, context) for message in messages])
 
         return OuterText(before, after, bos, filled, 0, self._tokenizer.encode)
 
-    def _outer_messages(
-        self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
-    ) -> OuterMessages:
-        laid_out = self._messages(suite, question, mark, introduction, is_summary)
-        before, opening, after = parted(laid_out, suite.prompt)
-        if suite.template == "chat" and self._tokenizer.has_chat_template:
+    def _outer_messages(self, suite: Suite, messages: tuple[Message, ...], prefix: str) -> OuterMessages:
+        before, opening, after = parted(messages, suite.prompt)
+        if self._is_chat(suite):
             return OuterMessages(before, opening, after, (), self._tokenizer.render_chat, prefix)
         render = partial(plain_turns, language=suite.language)
         return OuterMessages(before, opening, after, self._tokenizer.bos, render, prefix)
@@ -193,12 +193,8 @@ class TrialBuilder:
             worded = self.shape(trial.suite).question.replace("{question}", then.question)
             then = replace(then, question=worded)
         messages = (Message("user", then.prompt(first_answer.strip())),)
-        if trial.suite.template == "chat" and self._tokenizer.has_chat_template:
-            text, ids = self._tokenizer.render_chat(messages), []
-        else:
-            text, ids = raw_text(messages, self.shape(trial.suite).raw_end), [*self._tokenizer.bos]
-        ids += self._tokenizer.encode(text).ids.tolist()
-        prompt = bare_prompt(messages, text, ids)
+        text, bos = self._rendered(trial.suite, messages)
+        prompt = bare_prompt(messages, text, [*bos, *self._tokenizer.encode(text).ids.tolist()])
         answer = then.answer or trial.asked.answer
         question = replace(trial.asked, question=then.question, answer=answer, context=Prose(), follow_up=None)
         return replace(trial, asked=question, prompt=prompt)
@@ -210,11 +206,9 @@ class TrialBuilder:
         prefix = question.answer_prefix if suite.answer_prefix else ""
         ends = self.canaries(suite, cell)
         is_summary = question.follow_up is not None and bool(question.follow_up.summary)
-        frame: OuterText | OuterMessages
-        if isinstance(question.context, Conversation | GrowingConversation):
-            frame = self._outer_messages(suite, text, mark, question.introduction, prefix, is_summary)
-        else:
-            frame = self._cached_frame(suite, text, mark, question.introduction, prefix, is_summary)
+        messages = self._messages(suite, text, mark, question.introduction, is_summary)
+        of_turns = isinstance(question.context, Conversation | GrowingConversation)
+        frame = (self._outer_messages if of_turns else self._cached_frame)(suite, messages, prefix)
         built = self._contexts.build(suite, cell, question, frame, ends)
         error = approximation(self._tokenizer)
         prompt = replace(built.prompt, error=error) if error else built.prompt
