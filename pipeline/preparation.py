@@ -210,8 +210,9 @@ def with_length(settings: Settings, tokens: int) -> Settings:
 
 def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, str]]:
     """The window in tokens, name and remark of each model."""
+    of_server = dict(word.partition("=")[::2] for word in settings.serve_arg).get("window")
     for spec in dict.fromkeys(settings.model):
-        window = _to_serve(settings) or pool.described(spec).window
+        window = parse_tokens("--serve-arg window", of_server) if of_server else pool.described(spec).window
         error = 0.0
         if window is None and settings.serve is None and not runs_here(spec):
             tokenizer = pool.tokenizer(spec, settings.tokenizer)
@@ -220,12 +221,6 @@ def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, st
             raise InputError(OPTION, WORD, f"the window of {spec} is not known: {_remedy(spec, settings)}")
         about = f", less the {error:.0%} by which our counts may be off" if error else ""
         yield int(window / (1 + error)), spec, about
-
-
-def _to_serve(settings: Settings) -> int | None:
-    """The window of `--serve-arg`."""
-    tokens = dict(word.partition("=")[::2] for word in settings.serve_arg).get("window")
-    return parse_tokens("--serve-arg window", tokens) if tokens else None
 
 
 def _remedy(spec: str, settings: Settings) -> str:

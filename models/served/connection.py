@@ -99,7 +99,6 @@ class Provider:
     `known`: its names of `--model-arg`. `thinking`: the values of `--model-arg thinking`.
     """
 
-    kind: str
     base_url: str
     url_env: str
     key_envs: tuple[str, ...]
@@ -109,7 +108,6 @@ class Provider:
 
 PROVIDERS = {
     "openai": Provider(
-        "openai",
         "https://api.openai.com/v1",
         "OPENAI_BASE_URL",
         (_DEFAULT_KEY_ENV,),
@@ -119,7 +117,6 @@ PROVIDERS = {
         ),
     ),
     "anthropic": Provider(
-        "anthropic",
         "https://api.anthropic.com",
         "ANTHROPIC_BASE_URL",
         ("ANTHROPIC_API_KEY",),
@@ -127,7 +124,6 @@ PROVIDERS = {
         ("budget", "adaptive", "off"),
     ),
     "google": Provider(
-        "google",
         "https://generativelanguage.googleapis.com",
         "GOOGLE_GEMINI_BASE_URL",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
@@ -135,7 +131,7 @@ PROVIDERS = {
         ("budget", "auto", "off"),
     ),
 }  # fmt: skip
-PROVIDERS["openai-sdk"] = replace(PROVIDERS["openai"], kind="openai-sdk")
+PROVIDERS["openai-sdk"] = PROVIDERS["openai"]
 
 
 _number_from_0 = number(lambda amount: 0 <= amount < math.inf, "use a number from 0 up, or none")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from needlework.core.devices import Gpus, gpus, places
+from needlework.core.devices import gpus, places
 from needlework.core.errors import InputError
 from needlework.core.settings import Settings
 from needlework.models.specs import is_served, runs_here
@@ -23,7 +22,7 @@ _INPUT = "needlework_gpu"
 
 
 def limit_workers(config: pytest.Config, settings: Settings) -> None:
-    """Cap `-n` at the devices for a local model's copies, or at the requests to have in flight."""
+    """Cap `-n` at the devices for a local model's copies, or at the requests in flight. Raises `InputError`."""
     state, count = run_state(config), config.option.numprocesses
     local = [spec for spec in settings.model if runs_here(spec)]
     most, reason = 1, ""
@@ -32,7 +31,11 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
     elif local:
         args = dict(word.partition("=")[::2] for word in settings.model_arg)
         cards, per_worker = gpus(), settings.gpus_per_worker
-        check_groups(args, cards, per_worker)
+        if per_worker > 1 and "device_map" not in args:
+            remedy = "spreads a model over its cards by --model-arg device_map=auto: give that too"
+            raise InputError("--gpus-per-worker", per_worker, remedy)
+        if per_worker > max(1, len(cards.names)):
+            raise InputError("--gpus-per-worker", per_worker, f"this machine shows {len(cards.names)} cards")
         groups = places(args, cards, per_worker)
         most = len(groups)
         if most > 1:
@@ -58,15 +61,6 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
 def further_option(settings: Settings) -> str:
     """The option that names cells beyond those that were collected; empty without one."""
     return "--adaptive" if settings.adaptive else "--top-up" if settings.top_up else ""
-
-
-def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:
-    """Refuse `--gpus-per-worker` where a model would use one card, or has too few: `InputError`."""
-    if per_worker > 1 and "device_map" not in model_args:
-        remedy = "spreads a model over its cards by --model-arg device_map=auto: give that too"
-        raise InputError("--gpus-per-worker", per_worker, remedy)
-    if per_worker > max(1, len(cards.names)):
-        raise InputError("--gpus-per-worker", per_worker, f"this machine shows {len(cards.names)} cards")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
