@@ -11,7 +11,6 @@ from needlework.core.grid import Cell
 from needlework.core.record import SCORED, UNSCORED
 from needlework.results.gates.decide import judge_gate, judge_group
 from needlework.results.gates.gate import parse_gate
-from needlework.results.records.samples import common_window, refused_below_window, windows_of
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.intervals import detectable_drop, drop_power
 from needlework.results.statistics.paired import error_at, level_of
@@ -253,24 +252,6 @@ def test_other_losses_come_first_too_and_keep_their_interval(outcome):
     assert f"all  {LOST} that the baseline scored: all 12 at 2k (12 {outcome}); " in line
     assert "with these as misses 0.333  95 % interval" in line
     assert "counted against it" not in line
-
-
-def test_a_server_that_refuses_a_prompt_that_fits_is_no_window():
-    sent = {"timing": {"latency_s": 0.1}}
-    refused = record(outcome="skipped", **sent)
-
-    assert refused_below_window(refused, {"m": 4096})
-    assert not refused_below_window(refused, {"m": 999}), "longer than the window"
-    assert not refused_below_window(refused, {}), "a window that nobody knows"
-    assert not refused_below_window(record(outcome="skipped", timing={"latency_s": None}), {"m": 4096}), "never sent"
-    assert not refused_below_window(record(**sent), {"m": 4096})
-
-
-def test_windows_are_read_from_a_manifest():
-    assert windows_of({"models": {"a": {"window": 8192}, "b": {"window": None}, "c": 5}}) == {"a": 8192}
-    assert windows_of({}) == windows_of({"models": None}) == {}
-    assert common_window({"m": 8, "k": 8}, [record(), record(model="k")]) == 8
-    assert common_window({"m": 8, "k": 9}, [record(), record(model="k")]) is None
 
 
 # -- properties --------------------------------------------------------------------------------------------------

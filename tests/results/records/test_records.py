@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
+from needlework.core.devices import Division, Shard
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
 from needlework.core.record import PromptFacts, Record, decode_record, encode_record, read_record, record_of
@@ -21,6 +22,7 @@ from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (
     Journal,
     WaitingAnswers,
+    damage_note,
     drop_waiting,
     line_of,
     read_counting_damage,
@@ -29,7 +31,18 @@ from needlework.results.records.journal import (
     read_waiting,
     stored_answers,
 )
-from needlework.results.records.samples import began, by_test, latest_of_each, name_of_test, step_of
+from needlework.results.records.manifest import with_known
+from needlework.results.records.run_folder import Planned, check_run_file, read_shard_file, write_shard_file
+from needlework.results.records.samples import (
+    began,
+    by_test,
+    common_window,
+    latest_of_each,
+    name_of_test,
+    refused_below_window,
+    step_of,
+    windows_of,
+)
 from needlework.results.run.record_builder import make_record, ruled_record, unscored_record
 from needlework.scoring.recording import RULED, ScoringResult
 from needlework.scoring.scores import Score
@@ -378,3 +391,60 @@ def test_the_step_of_a_name(names, step):
 def test_when_a_run_began():
     assert began({"started": "2026-01-02T03:04:05"}) == began({"started": "2026-01-02T04:04:05+01:00"})
     assert began({"started": "soon"}) is began({}) is None
+
+
+def test_a_server_that_refuses_a_prompt_that_fits_is_no_window():
+    def refused(outcome="skipped", latency_s=0.1, window=4096):
+        record = new_record(outcome=outcome, model="m", timing={"latency_s": latency_s})
+        return refused_below_window(record, {"m": window} if window else {})
+
+    assert refused()
+    assert not refused(window=999), "longer than the window"
+    assert not refused(window=None), "a window that nobody knows"
+    assert not refused(latency_s=None), "never sent"
+    assert not refused(outcome="scored")
+
+
+def test_windows_are_read_from_a_manifest():
+    both = [new_record(model="m"), new_record(model="k")]
+
+    assert windows_of({"models": {"a": {"window": 8192}, "b": {"window": None}, "c": 5}}) == {"a": 8192}
+    assert windows_of({}) == windows_of({"models": None}) == {}
+    assert common_window({"m": 8, "k": 8}, both) == 8
+    assert common_window({"m": 8, "k": 9}, both) is None
+
+
+def test_a_session_adds_to_the_facts_that_earlier_ones_learnt():
+    known = {"models": {"a": {"window": 8192, "dtype": "fp32"}, "gone": {"window": 5}}, "corpus": {"name": "essays"}}
+    learnt = {"models": {"a": {"window": None, "dtype": "bf16"}}, "tokenizer": {"name": "smollm2"}}
+
+    assert with_known(known, learnt) == {
+        "models": {"a": {"window": 8192, "dtype": "bf16"}, "gone": {"window": 5}},
+        "corpus": {"name": "essays"},
+        "tokenizer": {"name": "smollm2"},
+    }
+
+
+def test_the_plan_of_a_shard_comes_back(tmp_path):
+    plan = Planned(Division(Shard(2, 2), (1, 2), "-k depth50"), ("test_a.py::a", "test_a.py::b"))
+    write_shard_file(tmp_path / "shards/2-of-2", plan.division, plan.tests)
+
+    assert read_shard_file(tmp_path / "shards/2-of-2") == plan
+    assert read_shard_file(tmp_path) is None
+
+
+def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):
+    inside, outside = tmp_path / "run/inside", tmp_path / "run/outside"
+    inside.parent.mkdir()
+    (tmp_path / "run/file").write_text("x")
+    (tmp_path / "file").write_text("x")
+    inside.symlink_to("file")
+    outside.symlink_to("../file")
+
+    check_run_file(inside)
+    with pytest.raises(InputError, match="is a link that leads out of its folder"):
+        check_run_file(outside)
+
+
+def test_damaged_lines_are_counted_in_words():
+    assert [damage_note(lines).split(" of ")[0] for lines in (1, 2)] == ["1 line", "2 lines"]
