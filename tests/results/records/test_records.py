@@ -402,7 +402,7 @@ def test_a_server_that_refuses_a_prompt_that_fits_is_no_window():
     assert not refused(window=999), "longer than the window"
     assert not refused(window=None), "a window that nobody knows"
     assert not refused(latency_s=None), "never sent"
-    assert not refused(outcome="scored")
+    assert not refused(outcome="found")
 
 
 def test_windows_are_read_from_a_manifest():
