@@ -8,6 +8,7 @@ import os
 import random
 import socket
 from functools import partial
+from importlib import resources
 
 import pytest
 from hypothesis import given
@@ -24,58 +25,16 @@ from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, complaint, damaged, swapped
 from tests.toy_tokenizers import LLAMA_TEMPLATE, write_llama_like
 
-NEEDLES = """
-source = "mine"
-[[needle]]
-name = "owls"
-needle = "Ada Quill keeps seven owls in the mill."
-question = "What does Ada Quill keep in the mill?"
-answer = "seven owls"
-accepted = ["7 owls"]
-distractors = ["Bob Quill keeps six hens in the mill."]
-distractor_answers = ["six hens"]
-[[needle]]
-needle = "Eve Marsh has nine newts."
-question = "What does Eve Marsh have?"
-answer = "nine newts"
-[joint]
-question = "What is kept?"
-answer = "seven owls and nine newts"
-keyword = "owls"
-diff = 10
-"""
+FOLDER = resources.files("needlework")
+# As they are shipped, with a key of each kind.
+NEEDLES = (FOLDER / "haystack_fixtures/needles/data/pizza.en.toml").read_text("utf-8")
+NEEDLES = NEEDLES.replace("accepted", 'distractors = ["Bob has six hens."]\ndistractor_answers = ["six"]\naccepted')
+NEEDLES = NEEDLES.replace("[joint]", '[joint]\nkeyword = "figs"\ndiff = 10')
 NEEDLE_ROWS = [
     {"needle": "Ada keeps owls.", "question": "What does Ada keep?", "answer": "owls", "language": "English"},
     {"text": "Eve has newts.", "retrieval_question": "What has Eve?", "arg2": "newts"},
 ]
-SHAPE = """
-[en]
-system = "Be brief."
-question = "Question: {question}"
-raw_end = "Answer:"
-[[en.message]]
-role = "user"
-content = "Read this.\\n\\n<text>\\n{context}\\n</text>\\n\\n{question}"
-"""
-PRESET = """
-[mine]
-about = "a suite"
-[[mine.suite]]
-task = "niah"
-lengths = "300,400"
-depths = [0, 50, 100.0]
-repeats = 2
-answer_budget = 32
-needle_set = "codes"
-[[mine.suite]]
-task = "multi_needle"
-needle_set = "pizza"
-lengths = "500:600:2"
-depths = "0:100:3"
-guide = true
-diff = 10
-"""
-CONFIG = """
+CONFIG = b"""
 preset = "standard"
 model = ["mock:perfect", "mock:wrong"]
 lengths = [300, 400]
@@ -143,12 +102,13 @@ def test_any_text_as_a_needle(tmp_path, tokenizer, needle, question, answer, tem
 
 def test_damaged_shapes_presets_and_configurations(tmp_path, tokenizer):
     path = tmp_path / "options.toml"
-    for data in each_damaged(SHAPE.encode(), 40, "shape"):
+    for data in each_damaged((FOLDER / "core/shapes/evalscope.toml").read_bytes(), 40, "shape"):
         path.write_bytes(data)
         complaint(lambda: load_shape(str(path), "en"))
         complaint(run_of(tokenizer, tmp_path, prompt=str(path), template="raw"))
-    for text, option in ((PRESET, "preset"), (CONFIG, "config")):
-        for data in each_damaged(text.encode(), 40, option):
+    preset = (FOLDER / "haystack_fixtures/presets/evalscope.toml").read_bytes()
+    for whole, option in ((preset, "preset"), (CONFIG, "config")):
+        for data in each_damaged(whole, 40, option):
             path.write_bytes(data)
             complaint(lambda option=option: grid(resolve_settings({option: str(path)}, {}, tmp_path)))
 

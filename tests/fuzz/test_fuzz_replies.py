@@ -2,9 +2,10 @@
 
 import json
 import random
-import socket
 import threading
 from contextlib import contextmanager, suppress
+from http.client import parse_headers
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import pytest
@@ -57,32 +58,21 @@ def chunked(body):
 @contextmanager
 def sending(next_bytes):
     """A server that reads a request, sends what it is told to, and hangs up."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def serve(client):
-            with client, suppress(OSError):
-                client.settimeout(5)
-                data = b""
-                while b"\r\n\r\n" not in data:
-                    got = client.recv(65_536)
-                    if not got:
-                        return
-                    data += got
-                client.sendall(next_bytes())
-                client.shutdown(socket.SHUT_WR)
-                with suppress(OSError):
-                    client.settimeout(0.05)
-                    client.recv(65_536)
+    class Handler(StreamRequestHandler):
+        timeout = 5
 
-        def accept():
+        def handle(self):
             with suppress(OSError):
-                while True:
-                    client, _ = server.accept()
-                    threading.Thread(target=serve, args=(client,), daemon=True).start()
+                head = parse_headers(self.rfile) if self.rfile.readline() else {}
+                self.rfile.read(int(head.get("Content-Length", 0)))
+                self.wfile.write(next_bytes())
 
-        threading.Thread(target=accept, daemon=True).start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
-        server.shutdown(socket.SHUT_RDWR)
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
 
 
 @pytest.fixture(scope="module")

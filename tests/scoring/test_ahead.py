@@ -55,12 +55,21 @@ def waiting(judge, count, at_once=3, **changes):
     return [Exchange(f"The code is {n}.", judging=judging, key=f"k{n}", **changes) for n in range(count)]
 
 
-def test_judges_are_asked_as_many_at_once_as_they_bear():
-    judge, ahead = Judge(together=3), BackgroundScoring()
-    exchanges = waiting(judge, 6)
-    for each in exchanges:
+def added(judge, count, of=slice(None), **changes):
+    """Exchanges that wait for this judge, and the scoring that has got those of a slice."""
+    ahead, exchanges = BackgroundScoring(), waiting(judge, count, **changes)
+    for each in exchanges[of]:
         ahead.add(each)
-    scored = [ahead.score(each, None) for each in exchanges]  # one after the other would never meet
+    return ahead, exchanges
+
+
+def scores(ahead, exchanges, scorer=None):
+    return [ahead.score(each, scorer) for each in exchanges]
+
+
+def test_judges_are_asked_as_many_at_once_as_they_bear():
+    ahead, exchanges = added(judge := Judge(together=3), 6)
+    scored = scores(ahead, exchanges)  # one after the other would never meet
 
     assert [each.score and each.score.value for each in scored] == [0.8] * 6
     assert len(judge.asked) == 6
@@ -69,11 +78,9 @@ def test_judges_are_asked_as_many_at_once_as_they_bear():
 
 
 def test_nobody_is_asked_before_a_test_has_said_by_what_it_scores():
-    judge, ahead = Judge(), BackgroundScoring()
-    for each in (exchanges := waiting(judge, 3)):
-        ahead.add(each)
-    ahead.score(exchanges[0], "match")  # which can tell, and asks nobody
-    assert [ahead.score(each, "match").scorer for each in exchanges[1:]] == ["match"] * 2
+    ahead, exchanges = added(judge := Judge(), 3)
+    # `match` can tell, and asks nobody.
+    assert [each.scorer for each in scores(ahead, exchanges, "match")] == ["match"] * 3
     assert judge.asked == []
 
 
@@ -85,7 +92,7 @@ def test_what_comes_later_is_begun_as_it_comes():
         ahead.add(each)
 
     assert judge.has_asked(4)
-    assert [ahead.score(each, None).score is not None for each in others] == [True] * 3
+    assert all(each.score for each in scores(ahead, others))
     assert len(judge.asked) == 4
 
 
@@ -120,15 +127,11 @@ def test_a_test_that_does_not_score_ends_it():
 
 
 def test_what_has_not_begun_by_then_never_does():
-    judge, ahead = Judge(together=2), BackgroundScoring()
-    exchanges = waiting(judge, 9, at_once=1)
-    for each in exchanges:
-        ahead.add(each)
+    ahead, exchanges = added(judge := Judge(together=2), 9, at_once=1)
     turn = threading.Thread(target=ahead.score, args=(exchanges[0], None), daemon=True)
     turn.start()  # the one thread is with the judge, who waits
     assert judge.has_asked(1)
-    for each in exchanges[1:]:
-        ahead.score(each, "match")
+    scores(ahead, exchanges[1:], "match")
     judge("", "let go")
     turn.join(WITHIN_S)
 
@@ -144,14 +147,9 @@ def test_a_users_own_function_is_called_in_its_tests_turn(named, monkeypatch):
         return 0.5
 
     monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(own=own))
-    ahead = BackgroundScoring()
-    exchanges = waiting(Judge(), 5, scorer="mine:own" if named else "match")
-    for each in exchanges:
-        ahead.add(each)
-    scored = [ahead.score(each, None if named else own) for each in exchanges]
-    assert {(each.scorer, each.score and each.score.value) for each in scored} == {
-        ("mine:own" if named else "own", 0.5)
-    }
+    scored = scores(*added(Judge(), 5, scorer="mine:own" if named else "match"), None if named else own)
+    name = "mine:own" if named else "own"
+    assert [(each.scorer, each.score and each.score.value) for each in scored] == [(name, 0.5)] * 5
     assert set(threads) == {threading.current_thread()}
 
 
@@ -168,12 +166,8 @@ def test_an_exchange_that_a_test_has_changed_is_scored_as_it_is_now():
 
 
 def test_further_answers_of_a_probe_are_scored_at_once_too():
-    judge, ahead = Judge(together=3), BackgroundScoring()
-    exchange, *again = waiting(judge, 3)
-    probed = replace(exchange, asked_again=tuple(again))
-    ahead.add(exchange)
-
-    scored = ahead.score(probed, None)
+    ahead, (exchange, *again) = added(Judge(together=3), 3, slice(1))
+    scored = ahead.score(replace(exchange, asked_again=tuple(again)), None)
     assert [each.score and each.score.answer for each in scored.again] == [each.answer for each in again]
 
 
@@ -183,7 +177,7 @@ def test_what_is_scored_before_its_turn_is_told_until_the_end():
     exchanges = waiting(judge, 3)
     for each in exchanges:
         ahead.add(each)
-    scored = [ahead.score(each, None) for each in exchanges]
+    scored = scores(ahead, exchanges)
     ahead.close()
     ahead.add(replace(exchanges[0], key="late"))
 
