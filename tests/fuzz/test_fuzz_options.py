@@ -1,7 +1,7 @@
 """Every option with junk for its value: a clear line, or settings that can be used."""
 
 import json
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,12 @@ from tests.fuzz.junk import ODD_WORDS, complaint, junk
 RUNNABLE = 2_000  # cells; more are not unfolded here
 
 
+@cache
+def check_model(spec, words, connection):
+    parse_spec(spec)
+    check_model_args(spec, dict(word.split("=", 1) for word in words), connection)
+
+
 def use(resolved):
     """What a run does with its settings before it asks anything."""
     recipe_of(resolved)
@@ -31,10 +37,8 @@ def use(resolved):
     for text in resolved.gate:
         parse_gate(text)
     connection = ServerOptions(resolved.base_url, resolved.api_key_env, resolved.timeout, resolved.retries)
-    args = dict(word.split("=", 1) for word in resolved.model_arg)
     for spec in resolved.model:
-        parse_spec(spec)
-        check_model_args(spec, args, connection)
+        check_model(spec, resolved.model_arg, connection)
     if sum(len(suite.lengths) * len(suite.depths) * suite.repeats for suite in resolved.suites) < RUNNABLE:
         grid(resolved)
 
