@@ -349,8 +349,7 @@ def without_defaults(values: Mapping[str, Parsed]) -> FamilyValues:
 # A cell names them, or they change no prompt.
 _OF_CELLS = ("controls", "variants", "spread", "window", "judge_by_default", "family")
 # What came later counts only where it differs from its default: keys of older runs stay what they were.
-_CAME_LATER = ("answer_prefix", "repeats_per_file", "length_means")
-_USUAL = dict(zip(reversed(Suite.__struct_fields__), reversed(Suite.__struct_defaults__), strict=False))
+_CAME_LATER = {"answer_prefix": False, "repeats_per_file": 0, "length_means": "total"}
 # Options of families that a key knows by other means, such as a file's hash or the needle's name, or that change none.
 _IN_OTHER_PARTS = (
     "documents", "questions_model", "questions_model_base_url", "questions_model_api_key_env", "vote",
@@ -362,7 +361,7 @@ _OF_RETRIEVED = ("chunk_size", "chunk_overlap", "retrieve", "embedder")
 def recipe_fields(suite: Suite) -> dict[str, object]:
     """The suite as a mapping of the values that shape each trial, without grid axes and questions."""
     values = structs.asdict(suite) | {"lengths": (), "depths": (), "repeats": 0}
-    unchanged = {key for key in _CAME_LATER if values[key] == _USUAL[key]}
+    unchanged = {key for key, usual in _CAME_LATER.items() if values[key] == usual}
     passed_over = {*_OF_CELLS, *unchanged, *_IN_OTHER_PARTS}
     if "documents" in suite.family:
         passed_over.add("questions")
