@@ -67,10 +67,3 @@ def test_a_checkpoint_that_lost_37_points_is_stopped_and_an_equal_one_is_not(tmp
         status, output = checkout.job(event, model)
         assert status == code, output
         assert line in output.split("gate not worse")[-1]
-
-
-def test_the_file_names_options_that_there_are():
-    script = commands("Run")
-
-    assert '--gate "not worse" --baseline results/runs/main' in script
-    assert "--depths spread" in script

@@ -29,6 +29,8 @@ WRONG = [
     (("--adaptive", "--limit=1"), "--adaptive: 'normal': does not go with --limit"),
     (("--adaptive", "--stability=2"), "--adaptive: 'normal': does not go with --stability"),
     (("--adaptive", "--adaptive-bar=most"), "--adaptive-bar: 'most': give a score in percent"),
+    (("--load=1,4", "--model=smollm2"), "--load: '1,4': smollm2 is no served model"),
+    (("--load=1,a",), "--load: '1,a': give numbers of requests in flight"),
     # While the run is prepared.
     (NO_CORPUS, "'nowhere'"),
     (("--needle-set=nowhere",), "--needle-set: 'nowhere'"),

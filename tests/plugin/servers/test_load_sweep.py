@@ -31,16 +31,3 @@ def test_a_server_that_loses_needles_above_four_requests_is_shown_worse_there(pr
     assert "Worse with 16 in flight" in (folder / "load.svg").read_text(encoding="utf-8")
     manifest = json.loads((project.runs / "r" / "load_16" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["options"]["concurrency"] == 16
-
-
-@pytest.mark.parametrize(
-    ("model", "load", "words"),
-    [
-        ("smollm2", "1,4", "*--load: '1,4': smollm2 is no served model*"),
-        ("openai:x", "1,a", "*--load: '1,a': give numbers of requests in flight*"),
-    ],
-)
-def test_loads_that_cannot_be_asked_are_refused(project, model, load, words):
-    project.asks("niah")
-
-    project.run(f"--load={load}", "--base-url=http://127.0.0.1:9/v1", model=model).stderr.fnmatch_lines([words])
