@@ -1,7 +1,5 @@
 """Timing of several arms against each other on a machine that may be busy."""
 
-from __future__ import annotations
-
 import gc
 import os
 import resource

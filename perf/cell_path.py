@@ -6,8 +6,6 @@ phase the modules of ours in which code ran, function calls, hops (calls from on
 when as many prompts are built as answers are scored; its modules and types are those of all ten.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile
@@ -49,7 +47,7 @@ class PathCounter:
         self._phase = self.phases["start"]
         self._cells = 0
 
-    def __enter__(self) -> PathCounter:
+    def __enter__(self) -> "PathCounter":
         threading.setprofile(self._profile)
         sys.setprofile(self._profile)
         return self

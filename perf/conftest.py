@@ -1,7 +1,5 @@
 """Rows of the table that `make perf` prints: every test here tells what it measured, and against what."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ weights say. Equality is looked at in float32, where a tie between two tokens is
 it says so in one line, and ends with 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import statistics

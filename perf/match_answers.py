@@ -1,7 +1,5 @@
 """Agreement of `match` with a careful reader: `python -m perf.match_answers [--show FILE [KIND]]`."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

@@ -5,8 +5,6 @@ operator, number or keyword of a module in place, runs the tests of its area unt
 file. The same seed draws the same mutants as long as the modules stay the same.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import subprocess

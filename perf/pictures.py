@@ -5,8 +5,6 @@ answered. All of them take about 20 minutes of two cores. What shows pages of `n
 servers (`matrix-kv-cache.png`) is not drawn here.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -1,7 +1,5 @@
 """`python -m perf.report`: the rows of the last `pytest perf` as one Markdown table, and a verdict."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

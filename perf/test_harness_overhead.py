@@ -3,8 +3,6 @@
 AnyIO's plugin is left out too: here it loads what only developers have.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -3,8 +3,7 @@
 Each begins with nothing kept but the corpus whose prose fills what a list leaves free.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
 from math import log
 from statistics import linear_regression
@@ -45,7 +44,9 @@ def build(tokenizer, folder, task, length):
 @pytest.mark.parametrize("task", TASKS)
 def test_lists_and_conversations_at_length(task, tokenizer, tmp_path, perf_row):
     build(tokenizer, tmp_path, task, LENGTHS[0])
-    arms = {str(length): partial(build, tokenizer, tmp_path, task, length) for length in LENGTHS}
+    arms: dict[str, Callable[[], object]] = {
+        str(length): partial(build, tokenizer, tmp_path, task, length) for length in LENGTHS
+    }
     if task == "ruler_cwe":
         words = first_words(("peer",), "en", 50, 20_000)
         encode = partial(tokenizer._encoding.encode, disallowed_special=())  # noqa: SLF001

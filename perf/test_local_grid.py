@@ -12,8 +12,6 @@ NEEDLEWORK_PERF_THREADS                          threads; with more than one, wa
 With `--long` (`make perf LONG=1`) a grid of 121 cells up to 2,200 tokens is measured as well: a quarter of an hour.
 """
 
-from __future__ import annotations
-
 import os
 import time
 
@@ -135,7 +133,7 @@ def test_questions_on_one_document(tokenizer, tmp_path, perf_row):
 def test_one_long_prompt(perf_row):
     arm, plain = Arm("all"), Arm("", sharing="none", kernels="plain")
     ids = np.random.default_rng(0).integers(3, 49152, PROMPT).astype(np.int32)
-    times = {"ours": [], "plain": []}
+    times: dict[str, list[float]] = {"ours": [], "plain": []}
     for _ in range(3):
         for name, other in (("ours", arm), ("plain", plain)):
             other.decoder.forget()

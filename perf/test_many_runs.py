@@ -1,7 +1,5 @@
 """A leaderboard of 100 runs of 1,001 trials, whose records are all read."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -4,8 +4,6 @@ The server is a process on this machine and takes CPU time of its own: run it wh
 at least.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable
@@ -53,7 +51,9 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
 
         def ask_all() -> list[Response]:
             keys = range(len(requests))
-            look_ahead = LookAhead(lambda i: model.begin(requests[i]), concurrency, queued=concurrency)
+            look_ahead: LookAhead[int, Response] = LookAhead(
+                lambda i: model.begin(requests[i]), concurrency, queued=concurrency
+            )
             look_ahead.extend(keys)
             responses = [look_ahead.take(i) for i in keys]
             look_ahead.close()

@@ -8,8 +8,6 @@ The seconds of a run end where its first question begins: with the first request
 this machine, or with the model's first call. The process is ended there.
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys
@@ -83,7 +81,7 @@ class _AnyServer(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         if self.path.endswith("/chat/completions"):
-            self.asked.set()
+            self.was_asked.set()
             time.sleep(5)  # the process is ended before
         self.send_error(404)
 
@@ -94,7 +92,7 @@ class _AnyServer(BaseHTTPRequestHandler):
 def until_asked(folder: Path) -> Taken:
     """A run on a server, from its start to the first request for an answer."""
     was_asked = Event()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Server", (_AnyServer,), {"asked": was_asked}))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Server", (_AnyServer,), {"was_asked": was_asked}))
     server.daemon_threads = True
     Thread(target=server.serve_forever, daemon=True).start()
     words = ["--model=openai:gpt-4", f"--base-url=http://127.0.0.1:{server.server_port}/v1", f"--results-dir={folder}"]

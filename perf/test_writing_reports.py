@@ -1,7 +1,5 @@
 """Time of writing the files of a run of 10,000 trials, and the page of two such runs."""
 
-from __future__ import annotations
-
 import random
 import time
 from hashlib import sha256

@@ -4,8 +4,6 @@ Each function returns the texts of all cells, lengths outer, depths inner, as it
 alone, the others the whole prompt. `encode` and `decode` are the tokenizer's, with plain lists of ids.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
@@ -27,7 +25,8 @@ QUESTION = "What is the best thing to do in San Francisco?"
 
 def llmtest(lengths: Sequence[int], depths: Sequence[int], encode: Encode, decode: Decode) -> list[str]:
     """LLMTest_NeedleInAHaystack's `generate_context`, its own code (package needlehaystack)."""
-    stubs = {name: {} for name in ("needlehaystack", "needlehaystack.evaluators", "needlehaystack.providers")}
+    stubs: dict[str, dict[str, object]] = {"needlehaystack": {}}
+    stubs |= {f"needlehaystack.{name}": {} for name in ("evaluators", "providers")}
     module = published("needlehaystack", "llm_needle_haystack_tester.py", stubs)
     provider = SimpleNamespace(
         model_name="-",

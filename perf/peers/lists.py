@@ -1,7 +1,5 @@
 """RULER's list of common words, re-implemented from its description (it is on no index)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 

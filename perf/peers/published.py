@@ -5,8 +5,6 @@ the work is executed; everything that it imports from its own package is replace
 makes the others faster if anything.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Mapping

@@ -1,10 +1,10 @@
 """Print the tables of docs/statistics.md: `python -m perf.simulations [TABLE ...] [--times N]`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -40,10 +40,14 @@ def _gates(times: int) -> Iterator[Row]:
         yield f"{first} samples", len(gates), _pct(np.mean(both)), _pct(max(both)), *map(_pct, most)
 
 
+def _same(mean: float, _depth: float) -> float:
+    return mean
+
+
 def _flat(times: int) -> Iterator[Row]:
     yield "flat at, samples", "5 depths: named %", "11 depths: named %"
     for mean, samples in product((0.5, 0.6, 0.8, 0.9, 0.95, 0.98), (5, 10, 20, 40)):
-        shapes = [labels.labels(lambda _, mean=mean: mean, samples, depths, times) for depths in labels.GRIDS]
+        shapes = [labels.labels(partial(_same, mean), samples, depths, times) for depths in labels.GRIDS]
         yield f"{mean}, {samples}", *(_pct(labels.named(each)) for each in shapes)
     for samples in (10, 20):
         lucky = [labels.luck(samples, depths, max(1, times // 4)) for depths in labels.GRIDS]
@@ -106,7 +110,7 @@ def _together(runs: Sequence[adaptive.Simulated], full: float) -> Row:
     )  # fmt: skip
 
 
-def _pct(share: float) -> str:
+def _pct(share: SupportsFloat) -> str:
     return f"{100 * float(share):.1f}"
 
 

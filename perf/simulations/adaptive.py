@@ -3,8 +3,6 @@
 Nothing of a walk is simulated but the answers: the walk is the one of `--adaptive`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Coverage of intervals, and error rates of gates and verdicts, on simulated runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """Changes in series of runs: how often one is told where there is none, and how often one is found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Depth-effect labels: false ones where depth does not matter, and right ones where it does."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 

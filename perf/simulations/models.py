@@ -1,7 +1,5 @@
 """Simulated models: data sets (samples, depths) of scores 0..1 with more or less alike trials."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Literal
 
