@@ -214,9 +214,9 @@ def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, st
     for spec in dict.fromkeys(settings.model):
         window = parse_tokens("--serve-arg window", of_server) if of_server else pool.described(spec).window
         error = 0.0
-        if window is None and settings.serve is None and not runs_here(spec):
+        if settings.serve is None and not runs_here(spec):
             tokenizer = pool.tokenizer(spec, settings.tokenizer)
-            window, error = pool.model(spec, tokenizer).window, approximation(tokenizer)
+            window, error = window or pool.model(spec, tokenizer).window, approximation(tokenizer)
         if window is None:
             raise InputError(OPTION, WORD, f"the window of {spec} is not known: {_remedy(spec, settings)}")
         about = f", less the {error:.0%} by which our counts may be off" if error else ""

@@ -168,11 +168,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     """A shard without cells succeeds if others have some: there may be more shards than haystacks."""
+    yield  # other plugins take pytest's status over
     state = run_state(session.config)
     is_shard = state.settings.shard is not None and (state.division is None or sum(state.division.counts) > 0)
     if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and is_shard:
         session.exitstatus = pytest.ExitCode.OK
-    yield
 
 
 def in_order(config: pytest.Config, cells: Sequence[Cell]) -> list[Cell]:

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,8 +11,9 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.models.local.memory import Described, described
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.engine import Engine
-from needlework.pipeline.model_pool import judged_at_once
+from needlework.pipeline.model_pool import ModelPool, judged_at_once
 from needlework.pipeline.plan import size_lines
 from needlework.pipeline.preparation import prepare
 
@@ -121,3 +123,22 @@ def test_as_many_as_concurrency_says_for_all_workers_and_one_where_a_judge_is_co
 ):
     given = {"model": ["mock:perfect"], "judge": judges, "concurrency": [str(concurrency)]}
     assert judged_at_once(resolve_settings(given, {}, Path()), workers) == most
+
+
+def test_a_local_model_is_closed_before_another_is_loaded(tmp_path, monkeypatch):
+    open_models = []
+
+    def load(spec, **_):
+        assert not open_models, "two local models at once share one device's memory"
+        open_models.append(spec)
+        return SimpleNamespace(close=lambda: open_models.remove(spec))
+
+    monkeypatch.setattr("needlework.pipeline.model_pool.load_model", load)
+    given = {"model": ["smollm2", "gguf:other.gguf"], "task": "niah", "lengths": "400"}
+    pool = ModelPool(resolve_settings(given, {}, tmp_path), tmp_path, 1)
+    tokenizer = load_tokenizer("tiktoken:cl100k_base")
+
+    first = pool.model("smollm2", tokenizer)
+    assert pool.model("smollm2", tokenizer) is first
+    pool.model("gguf:other.gguf", tokenizer)
+    assert open_models == ["gguf:other.gguf"]

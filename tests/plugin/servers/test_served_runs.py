@@ -89,8 +89,12 @@ COUNTED = ("--tokenizer=server", "--verify-prompts", "--concurrency=1")
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
 def test_lengths_are_about_what_the_provider_counts(project, provider, pictures):
     with native_server(provider) as server:
-        result = project.run(*COUNTED, f"--base-url={server.url}", "--lengths=600,3000", model=f"{provider}:mm")
+        given = (f"--base-url={server.url}", "--lengths=600,window", "--model-arg=window=3000")
+        result = project.run(*COUNTED, *given, model=f"{provider}:mm")
     assert result.ret == 0, result.stdout.str()
+    line = f"--lengths window: * tokens, the window of {provider}:mm, less the *% by which our counts may be off"
+    result.stdout.fnmatch_lines([line])
+    assert all(length == 600 or 2850 < length < 3000 for length in {each["length"] for each in project.records()})
     result.stdout.fnmatch_lines([f"{provider}:mm: lengths are approximate: a scaled tokenizer counts, *"])
     for record in project.records():
         prompt, served = record["prompt"], record["response"]["prompt_tokens"]
