@@ -1,7 +1,5 @@
 """Files of checkpoints: folders of a hub, checksums, weights."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

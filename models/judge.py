@@ -1,7 +1,5 @@
 """A language model as a judge, or as a writer of questions: one question, one reply."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence

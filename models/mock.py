@@ -1,7 +1,5 @@
 """Mock models: rules that answer by depth, length or chance."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

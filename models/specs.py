@@ -1,7 +1,5 @@
 """Model specs (`--model`): from a name to a model and its tokenizer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Asks a trial: sends its requests, checks the answers, probes their stability."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

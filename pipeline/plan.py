@@ -1,7 +1,5 @@
 """Runs that ask nothing: `--plan` tells what it takes, `--batch-out` writes the requests to files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Checks before the first cell: whatever would spoil every cell, too short lengths, the window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

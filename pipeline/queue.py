@@ -1,7 +1,5 @@
 """The queue of a run's cells: requests are sent ahead of their tests, in order."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Hashable, Iterable

@@ -5,8 +5,6 @@ and a known tokenizer is scaled to them (`tokenizers.scaled`); as many count oth
 Without a counter the `usage` of short answers counts.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ A program of its own, of the standard library alone, so that the server's enviro
 reason (also `kill -9`), the server ends. LOG is appended to; ENDED is written, as JSON, when the server ends by itself.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

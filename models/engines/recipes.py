@@ -1,7 +1,5 @@
 """Recipes of serving engines: from options to a command line."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

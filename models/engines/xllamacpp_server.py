@@ -4,8 +4,6 @@ A program of its own: `python xllamacpp_server.py --model FILE.gguf --port N [--
 of the table below is a field of xllamacpp's `CommonParams`, with dashes or underscores: `--rope-freq-scale 0.5`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

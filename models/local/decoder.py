@@ -1,7 +1,5 @@
 """Greedy decoding of a transformers model, with shared prefixes and batched answers."""
 
-from __future__ import annotations
-
 import inspect
 import time
 from collections.abc import Callable, Sequence

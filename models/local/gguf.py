@@ -4,8 +4,6 @@
 gets its memory back, and survives whatever a broken file does to the readers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

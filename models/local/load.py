@@ -1,7 +1,5 @@
 """Loads checkpoints by transformers' classes, and makes their float32 layers faster on a CPU."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Local models before they are loaded: their arguments, their memory, their window."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

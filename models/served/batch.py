@@ -1,7 +1,5 @@
 """Batch services: files of requests, and of answers, which are read in place of a server."""
 
-from __future__ import annotations
-
 import glob
 import json
 import re

@@ -1,7 +1,5 @@
 """Proofs from a server's counts and answers: its template, cut prompts, mixed-up answers."""
 
-from __future__ import annotations
-
 import random
 import re
 import threading

@@ -1,7 +1,5 @@
 """Faults of failed attempts: HTTP statuses, broken connections, unreadable replies."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

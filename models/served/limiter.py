@@ -1,7 +1,5 @@
 """Rate limiter of a server: adaptive concurrency (AIMD), retries, giving up a server."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

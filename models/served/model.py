@@ -1,7 +1,5 @@
 """Models behind servers and in batch files: retries, limits, validity facts around a transport."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

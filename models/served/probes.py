@@ -1,7 +1,5 @@
 """The server's self-description: its context window, its identity, its list of models."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

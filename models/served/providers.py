@@ -1,7 +1,5 @@
 """Anthropic's and Google's own APIs, and OpenAI's by its package."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """Replies of a server: one JSON object, or server-sent events."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """The facts of a run's server, learnt once for all workers: window, template, identity, model name."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable

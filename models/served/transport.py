@@ -1,7 +1,5 @@
 """Transport to a server: requests for one model there, in the server's dialect."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

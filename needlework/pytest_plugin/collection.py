@@ -1,7 +1,5 @@
 """Collection: cells as parameters of tests, in order; `--limit` and `--shard` select some."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Generator, Sequence
 from contextlib import suppress

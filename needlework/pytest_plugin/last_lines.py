@@ -3,8 +3,6 @@
 Without `-v` it is short: the sentence, the grid, what is wrong, the gates, where the report is. `-v` has every table.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal

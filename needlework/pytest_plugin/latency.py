@@ -5,8 +5,6 @@ client around each request, travel in the records, and become entries of its ses
 This is the one file that touches its private names (`config._benchmarksession`, `stats.Metadata`; seen in 5.3.1).
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Callable, Generator, Iterable, Mapping

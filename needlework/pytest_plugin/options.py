@@ -1,7 +1,5 @@
 """Options of pytest, what was given of them, and answers to unknown ones."""
 
-from __future__ import annotations
-
 import os
 from argparse import SUPPRESS, ArgumentError
 from collections.abc import Callable, Iterator, Sequence

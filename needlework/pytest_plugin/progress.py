@@ -1,7 +1,5 @@
 """The progress line."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """`needlework run` and `needlework.run()`: our own benchmarks, without a checkout and from Python."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Scheduler of cells over workers, also over those of a dead worker. Imports pytest-xdist."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Workers of pytest-xdist: the values that they get, and the cells to come."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from contextlib import suppress
