@@ -1,7 +1,5 @@
 """Devices of this machine, and shards of a run."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Seeded draws that are the same on every machine and Python version: only `random()` is drawn from."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from hashlib import sha256

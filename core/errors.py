@@ -1,7 +1,5 @@
 """Errors of user input; how commands refuse with one line, and end at a signal."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,7 +1,5 @@
 """Files: written whole or not at all, read small, computed once into the cache folder."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The grid of a run: cells and their ids, lengths and depths, limits, lengths that do not fit."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """The parts of a needle's label: question, document or row, and the arm in which it is asked."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Options: derived from the fields of Structs, with the words of `options.toml`; how values are read."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Prices of models (`--price`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

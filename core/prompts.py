@@ -1,7 +1,5 @@
 """Prompts: needles, messages, prompt templates, turns of a conversation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The record of one trial: a line of the journal, a row of results.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from math import isfinite

@@ -1,7 +1,5 @@
 """Keep secrets out of everything that is shown or written."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -1,7 +1,5 @@
 """Settings of a run and its suites, and where a stored run may name files."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """The parts that your own tasks are made of; see docs/extend.md. Each is imported on first use."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """The words of a text that say something, and the share of a reference's that an answer has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 

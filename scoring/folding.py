@@ -1,7 +1,5 @@
 """Folds spellings to one form: letters, signs, numbers in words, Chinese numerals, dates and times."""
 
-from __future__ import annotations
-
 import re
 from functools import cache, partial
 from unicodedata import numeric

@@ -1,7 +1,5 @@
 """The plain form of texts that all scorers compare, and whole values in it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The part of an answer that counts, for every scorer: conclusion, own words, refusals."""
 
-from __future__ import annotations
-
 import re
 
 from needlework.scoring.plain_text import Span, normalize

@@ -1,7 +1,5 @@
 """Scorers by name, and scorers of the user's own."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import suppress

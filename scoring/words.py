@@ -1,7 +1,5 @@
 """Phrases in every language, names of months, units and numbers: `words.toml`, `claims.toml`."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

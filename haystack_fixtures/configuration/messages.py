@@ -1,7 +1,5 @@
 """Notes on options: unused ones, and how words were taken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 

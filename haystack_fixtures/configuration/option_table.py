@@ -1,7 +1,5 @@
 """All options by key: fields of the settings, and of the families' options."""
 
-from __future__ import annotations
-
 from needlework.core.options import Option, Parser, option_words, options_of, switch, text, whole, words
 from needlework.core.settings import Settings, Suite, WrittenOptions, WrittenSuite
 from needlework.haystack_fixtures.documents.data_set import DataOptions

@@ -1,7 +1,5 @@
 """Option names and values of other harnesses."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Presets: named, complete configurations, of files."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

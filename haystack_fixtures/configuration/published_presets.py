@@ -1,7 +1,5 @@
 """Configurations of OpenCompass and EvalScope, read as a preset's suites."""
 
-from __future__ import annotations
-
 import ast
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Resolves options as written to the settings of a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

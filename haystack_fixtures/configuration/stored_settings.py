@@ -1,7 +1,5 @@
 """Settings in a run's manifest: written, read as data, and made safe to build prompts with."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Texts that haystacks are built of, by name."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from importlib.metadata import PackageNotFoundError, version

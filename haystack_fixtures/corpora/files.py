@@ -1,7 +1,5 @@
 """Corpora: texts of files, folders and data sets of a hub."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator

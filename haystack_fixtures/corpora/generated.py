@@ -1,7 +1,5 @@
 """Generated text: stories."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

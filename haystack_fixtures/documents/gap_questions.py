@@ -1,7 +1,5 @@
 """Questions without a model: sentences of documents with a gap."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256

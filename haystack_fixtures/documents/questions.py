@@ -4,8 +4,6 @@ The format is that of snorkel's long-context-eval (ded59dc). Ours may have more 
 `supporting_docs`, `status` and `reasons` (`needlework questions check`), `decision` (a person's), any other key.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

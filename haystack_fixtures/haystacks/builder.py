@@ -1,7 +1,5 @@
 """Builds prompts of an exact length around a haystack, and checks them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """The cuts that can end a haystack: at a sentence end, or inside a sentence that is then closed."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

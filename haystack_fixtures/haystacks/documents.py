@@ -1,7 +1,5 @@
 """Contexts of documents: one that is cut to its length, or the answer's among whole others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The prompt around a context: template, needles at their depths, and the prompt of a cut."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What is left of the length behind the last unit, always less than one, is filled
 prompt has its exact length, no unit is cut, and depths are depths in the list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, count

@@ -1,7 +1,5 @@
 """Sentence ends, found in text (never in tokens), for any script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise

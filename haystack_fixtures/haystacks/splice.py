@@ -1,7 +1,5 @@
 """Texts made of pieces, and their tokens, without encoding all of it again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

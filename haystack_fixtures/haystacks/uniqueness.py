@@ -1,7 +1,5 @@
 """Checks that needles and answers occur in a prompt once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import regex

@@ -4,8 +4,6 @@
 so that a score cannot come from memory and two trials never share a needle.
 """
 
-from __future__ import annotations
-
 import random
 import tomllib
 from functools import cache

@@ -1,7 +1,5 @@
 """Needle sets: built-in, of a file, written in an option; canaries."""
 
-from __future__ import annotations
-
 import json
 import random
 import tomllib

@@ -1,7 +1,5 @@
 """Chunks of documents: how long they are, and where they break."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Embedding models: local, served, with a cache of vectors."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

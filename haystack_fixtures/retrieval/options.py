@@ -1,7 +1,5 @@
 """The options of `--retriever`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta, Struct

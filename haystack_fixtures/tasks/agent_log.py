@@ -3,8 +3,6 @@ The last value of a field, a count, the first failure, the call that changed a f
 `[c-4f8a21] set_config {"service": "amber-otter", "key": "quota", "value": 48213}`, and its result. The
 control `compacted` asks the same after the model has put the log into a summary of its own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tasks over a whole context: counts, distinct values, numbers, common words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from functools import partial

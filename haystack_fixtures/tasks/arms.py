@@ -1,7 +1,5 @@
 """Arms of a question: controls, retrievers; which tasks `--length-means context` is for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Tasks by name, and the grid of cells that suites ask for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Chains: of statements, and of functions in code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice

@@ -1,7 +1,5 @@
 """Learning from examples, key-value lists, copying."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice

@@ -5,8 +5,6 @@ first. The edges that fill the length never leave a node that a search passes be
 the node whose parents are asked for: so answer and question are the same at every length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

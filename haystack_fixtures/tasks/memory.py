@@ -4,8 +4,6 @@ The kinds of questions are those of LongMemEval (Wu et al., 2025, arXiv:2410.108
 never said is asked by the control `absent`. In the first round of a session the assistant says its date.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -4,8 +4,6 @@ The wanted pieces stand among others of the same format, of the same topic, and 
 are the same at every depth and length.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Needle tasks: one needle, several, several questions."""
 
-from __future__ import annotations
-
 from functools import partial
 from zlib import crc32
 

@@ -1,7 +1,5 @@
 """Questions about the user's own documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Questions without words of their needle: semantic and associative."""
 
-from __future__ import annotations
-
 import re
 from functools import cache, partial
 

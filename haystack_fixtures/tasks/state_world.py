@@ -4,8 +4,6 @@
 other in the text. Every right answer is as likely as any other that its question allows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

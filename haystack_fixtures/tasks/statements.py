@@ -1,7 +1,5 @@
 """Statements with keys: many keys, many values, superseded values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial

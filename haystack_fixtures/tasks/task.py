@@ -1,7 +1,5 @@
 """Tasks and their questions, and errors in a user's own task."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Words and sentences of generated tasks: the tables in `data/`, and draws from them."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

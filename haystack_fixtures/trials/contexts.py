@@ -1,7 +1,5 @@
 """Contexts of trials (text, lists, documents, conversations), and the encoded text that they share."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence

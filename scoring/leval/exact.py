@@ -1,7 +1,5 @@
 """L-Eval's rules of exact answers: letters, numbers, code, topics, true or false."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """L-Eval's F1 and ROUGE, and the answers of a model that has not seen the document."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Claims of an answer about its values: denials, corrections, alternatives, unknown words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

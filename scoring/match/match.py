@@ -1,7 +1,5 @@
 """The default scorer: the value that an answer states."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Finds values in a folded text: numbers, dates, codes, names, in any spelling."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Graders of MRCR, GraphWalks and LongBench v2."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

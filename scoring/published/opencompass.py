@@ -1,7 +1,5 @@
 """Rules of OpenCompass: CDME, NeedleBench, ATC; each as published (`_compat`) and corrected."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rules of RULER and EvalScope."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Scorers of answers about documents, and of questions without an answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The letters of options that an answer states."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

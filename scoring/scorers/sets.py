@@ -1,7 +1,5 @@
 """Scorers of sets and lists: F1, words, nodes, labels."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

@@ -1,7 +1,5 @@
 """Scorers of one value: numbers, copies, words of a needle."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

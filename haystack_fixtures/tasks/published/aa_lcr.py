@@ -1,7 +1,5 @@
 """AA-LCR: questions on document sets of about 100k tokens (Artificial Analysis, 2025), user's copy."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rows of published data sets as trials; GraphWalks and LongBench v2, on a user's copy."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """L-Eval tasks."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

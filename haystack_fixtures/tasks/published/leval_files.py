@@ -1,7 +1,5 @@
 """L-Eval files: rows, sources, options."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections import Counter

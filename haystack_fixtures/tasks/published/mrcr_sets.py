@@ -1,7 +1,5 @@
 """MRCR of OpenAI and of DeepMind, user's copies: two benchmarks with different prompts and scores."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

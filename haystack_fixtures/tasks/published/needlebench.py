@@ -4,8 +4,6 @@ Every link goes one or two generations back: a parent is one, a grandparent two.
 which v2's rule reads and v1's does not mind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

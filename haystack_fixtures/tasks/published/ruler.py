@@ -4,8 +4,6 @@ The English wording of the retrieval tasks is RULER's own (c3f5e3b), a constant 
 in the singular.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """RULER: question answering, on generated documents or on a file of SQuAD or HotpotQA."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
