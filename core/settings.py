@@ -1,5 +1,7 @@
 """Settings of a run and its suites, and where a stored run may name files."""
 
+from __future__ import annotations  # fields are named as the functions that read them
+
 import os
 import re
 import stat
