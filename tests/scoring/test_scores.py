@@ -265,3 +265,8 @@ def test_normalisation_is_stable(text):
 def test_squeeze_removes_what_a_regular_expression_calls_white_space():
     every = "".join(map(chr, range(0x3100)))
     assert squeeze(every) == re.sub(r"\s+", "", every)
+
+
+def test_a_scorer_that_scores_otherwise_has_another_version(snapshot):
+    """Stored scores are taken where name and version are the same."""
+    assert {name: (scorer.name, scorer.version) for name, scorer in SCORERS.items()} == snapshot

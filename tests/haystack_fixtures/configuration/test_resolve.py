@@ -56,6 +56,29 @@ def test_a_task_that_the_default_preset_lacks_comes_from_the_preset_that_has_all
     assert (found.preset, {suite.task for suite in found.suites}) == ("families", {"key_value", "niah"})
 
 
+BERTHS = {"task": "berths", "lengths": "1k", "depths": "50"}
+
+
+def test_a_users_tasks_are_asked_where_no_preset_is_named(tmp_path):
+    def tasks(command_line, ini):
+        settings = resolve_settings(command_line, ini, tmp_path, user_suites=[BERTHS])
+        return [suite.task for suite in settings.suites]
+
+    assert tasks({}, {})[-1] == "berths"
+    assert "berths" not in tasks({"preset": "quick"}, {})
+    assert "berths" not in tasks({}, {"preset": "quick"})
+
+
+def test_a_preset_counts_more_than_what_stands_below_it_and_less_than_what_stands_beside_it(tmp_path):
+    def lengths(command_line, ini):
+        return resolve_settings(command_line, ini, tmp_path).suites[0].lengths
+
+    of_preset = lengths({"preset": "quick"}, {})
+    assert lengths({"preset": "quick"}, {"lengths": "1k"}) == of_preset
+    assert lengths({"preset": "quick", "lengths": "2k"}, {"lengths": "1k"}) == (2000,)
+    assert lengths({}, {"preset": "quick", "lengths": "1k"}) == (1000,)
+
+
 @pytest.mark.parametrize(
     ("given", "field", "values"),
     [

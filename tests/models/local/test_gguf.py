@@ -32,6 +32,7 @@ def tiny(tmp_path_factory):
     return write_tiny_gguf(here / "tiny.gguf"), here / "cache"
 
 
+@pytest.mark.slow
 def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path):
     """The weights on a server are many gigabytes: here their bytes are missing from the file altogether."""
     path, cache = write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path / "cache"

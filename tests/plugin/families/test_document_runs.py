@@ -173,7 +173,8 @@ def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder
         ((*WRITTEN, "--questions-model-api-key-env=sk-1234567"), "is the name of an environment variable"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(project, folder, options, line):
+def test_what_cannot_be_asked_is_one_line(project, folder, monkeypatch, options, line):
+    monkeypatch.setattr("needlework.models.served.limiter.NEVER_HEARD_S", 0.5)
     result = project.run(*options)
     result.stderr.fnmatch_lines([f"ERROR: *{line}*"])
     assert result.ret == 4

@@ -56,6 +56,7 @@ def test_a_budget_stops_a_run_which_then_goes_on_to_the_same_statement(project):
     again.stdout.fnmatch_lines(["* of * answers are from this run's journal*"])
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_statement_of_one_that_was_not(project):
     project.run(*SLOPE, "--run-name=whole", model=SLOPED)
     for lines in (5, 90):

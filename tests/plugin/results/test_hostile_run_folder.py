@@ -229,6 +229,7 @@ def others(run):
     }
 
 
+@pytest.mark.slow
 def test_no_other_command_obeys_all_ways_at_once(trap):
     """A private folder is named wherever a path is."""
     run = trap.run()

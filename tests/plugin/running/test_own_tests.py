@@ -45,7 +45,7 @@ TWO_CELLS = ("--lengths=400", "--depths=0,50")
 
 def test_two_tests_over_the_same_cells_are_two_panels_and_a_gate_judges_each_by_itself(project):
     project.pytester.makepyfile(test_needles=TWO)
-    result = project.run("-n2", "--lengths=400", "--depths=50", "--repeats=8", "--gate=score >= 0.5 [task=niah]")
+    result = project.run("--lengths=400", "--depths=50", "--repeats=8", "--gate=score >= 0.5 [task=niah]")
 
     result.stdout.fnmatch_lines(["*pass *all of test_a *1.000*", "*FAIL *all of test_b *0.000*", "*16 scored*"])
     assert result.ret == 1

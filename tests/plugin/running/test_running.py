@@ -4,6 +4,8 @@ import csv
 import io
 import sys
 
+import pytest
+
 CELLS = 6
 
 
@@ -104,6 +106,7 @@ def pytest_terminal_summary(terminalreporter):
 """
 
 
+@pytest.mark.slow
 def test_a_run_of_long_prompts_does_not_keep_them(project):
     """Where there is room for no more, requests in flight keep four prompts each."""
     project.has_hooks(f"{COUNTING}\nimport needlework.pipeline.queue as queue\n\nqueue._MOST_UNREAD_TOKENS = 0\n")
