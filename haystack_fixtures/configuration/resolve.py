@@ -347,7 +347,11 @@ def without_defaults(values: Mapping[str, Parsed]) -> FamilyValues:
 # A cell names them, or they change no prompt.
 _OF_CELLS = ("controls", "variants", "spread", "window", "judge_by_default", "family")
 # What came later counts only where it differs from its default: keys of older runs stay what they were.
-_CAME_LATER = {"answer_prefix": False, "repeats_per_file": 0, "length_means": "total"}
+_CAME_LATER = {
+    field.name: field.default
+    for field in structs.fields(Suite)
+    if field.name in ("answer_prefix", "repeats_per_file", "length_means")
+}
 # Options of families that a key knows by other means, such as a file's hash or the needle's name, or that change none.
 _IN_OTHER_PARTS = (
     "documents", "questions_model", "questions_model_base_url", "questions_model_api_key_env", "vote",
