@@ -1,4 +1,4 @@
-"""The first sentence of a report: what it claims, what it is based on, what went wrong, and what to run next."""
+"""The first sentence of a report: what it claims, what it is based on, and what went wrong."""
 
 import random
 import re
@@ -12,8 +12,6 @@ from needlework.core.record import OutcomeName, Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
-from needlework.results.statistics.run_facts import run_facts
-from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.suites.ruler import TASKS
@@ -357,48 +355,6 @@ def test_reasons_that_differ_in_numbers_are_one(make_record, messages, faults):
         for at, message in enumerate(messages)
     ]
     assert [fault.text for fault in headline_of(run_report(records)).faults] == faults
-
-
-PROOF = "to prove a length, as far as every answer is right"
-HALF = "for an interval half as wide"
-
-
-@pytest.mark.parametrize(
-    ("right", "of", "expected"),
-    [
-        ({1000: 5, 4000: 2}, 5, NextRun(PROOF, 24)),
-        ({1000: 3, 4000: 2}, 5, NextRun("to decide the length", 13)),  # what is wrong is no proof, however often
-        ({1000: 1}, 1, NextRun("for an interval: one sample has none", 2)),
-        ({1000: 9}, 9, NextRun(HALF, 36)),
-        ({1000: 40, 4000: 40}, 40, None),
-    ],
-)
-def test_more_repeats_are_the_fewest_that_are_enough(make_record, right, of, expected):
-    records = [make_record(length=length, repeat=i, outcome="found" if i < count else "wrong")
-               for length, count in right.items() for i in range(of)]  # fmt: skip
-    assert headline_of(run_report(records)).next_run == expected
-
-
-def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record):
-    records = [
-        make_record(length=length, repeat=sample % 2, reference={"sample": sample})
-        for length in (1000, 4000)
-        for sample in range(10)
-    ]
-    assert headline_of(run_report(records)).next_run == NextRun(PROOF, 5)
-
-
-def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make_record):
-    def next_run(records, repeats=None):
-        manifest = {"suites": [{"task": "niah", "repeats": repeats}]} if repeats else {}
-        return headline_of(run_report(records, facts=run_facts(manifest, "r"))).next_run
-
-    repeats = {500: 4, 1000: 2, 2000: 4}
-    records = [make_record(length=length, repeat=at) for length, count in repeats.items() for at in range(count)]
-    assert next_run(records, 2) == NextRun(PROOF, 24)
-    assert next_run(records, 24) is None
-    assert next_run(records[:4], 2) == NextRun(HALF, 8)
-    assert next_run(records[:4]) == NextRun(HALF, 16)
 
 
 LENGTHS, DEPTHS = (500, 1000, 2000), (0.0, 50.0, 100.0)
