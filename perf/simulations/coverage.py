@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from scipy import optimize, special
 
-from needlework.results.statistics.intervals import Counts, exact_ends
-from needlework.results.statistics.paired import difference_ends, pairs_of, sign_flip_p
+from needlework.results.statistics.intervals import Counts, counts_of, exact_ends
+from needlework.results.statistics.paired import difference_ends, sign_flip_p
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import weighted_mean
 from perf.simulations.models import KINDS, Data, Kind, chances, hits, parts, true_mean
@@ -149,7 +149,7 @@ def compared(
     rows = []
     for _ in range(times):
         a, b = _runs(rng, samples, middles, spread, shared, depths)
-        pairs = pairs_of((b - a).ravel().tolist(), names)
+        pairs = counts_of((b - a).ravel().tolist(), names)
         (low, high), p = difference_ends(pairs), sign_flip_p(pairs)
         rows.append((low <= true <= high, low > 0 or high < 0, p is not None and p < 0.05))
     return Compared(*np.mean(np.array(rows, dtype=float), axis=0).tolist())
@@ -165,7 +165,7 @@ def relative(samples: int, share: float, spread: float, depths: int, times: int)
     for _ in range(times):
         a, b = _runs(rng, samples, middles, spread, "own", depths)
         margins = b - share * a.mean(axis=1, keepdims=True)
-        wrong += difference_ends(pairs_of(margins.ravel().tolist(), names))[0] >= 0
+        wrong += difference_ends(counts_of(margins.ravel().tolist(), names))[0] >= 0
     return wrong / times
 
 

@@ -13,7 +13,7 @@ from needlework.results.records.samples import common_window, windows_of
 from needlework.results.report.comparison import loss_words, lost_words
 from needlework.results.statistics import paired
 from needlework.results.statistics.comparison.comparison import losses_of
-from needlework.results.statistics.intervals import FEW, NEEDED, Ends, detectable_drop
+from needlework.results.statistics.intervals import FEW, NEEDED, Ends, counts_of, detectable_drop, exact_ends
 from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import duration, one_line
@@ -99,10 +99,12 @@ def judge_group(
     worst = 0.0 if gate.paired or gate.is_floor else 1.0
     scores = [record.score if record.score is not None else worst for record in counted]
     if not gate.paired:
-        return _judge_interval(gate, verdict, paired.of_scores(scores, names), look, groups)
+        return _judge_interval(gate, verdict, paired.Evidence(counts_of(scores, names), exact_ends), look, groups)
     drops = [before - score for (_, before), score in zip(pairs, scores, strict=True)]
     if gate.metric == "drop" or verdict.certain:
-        return _judge_interval(gate, verdict, paired.of_differences(drops, names), look, groups)
+        return _judge_interval(
+            gate, verdict, paired.Evidence(counts_of(drops, names), paired.difference_ends), look, groups
+        )
     return _judge_not_worse(gate, verdict, drops, names, fsum(before for _, before in pairs) / len(pairs), groups)
 
 
@@ -130,7 +132,7 @@ def _judge_not_worse(
         note = f"{samples} sample{'s' * (samples != 1)} can show no drop"
         note = _joined(verdict.note, f"{note} in any of {groups} groups" if groups > 1 else note)
         return replace(verdict, state="inconclusive", more=paired.samples_for_p(level) - samples, note=note)
-    p = paired.sign_flip_p(paired.pairs_of([drop - gate.limit for drop in drops], names))
+    p = paired.sign_flip_p(counts_of([drop - gate.limit for drop in drops], names))
     is_worse = p is not None and p < level and difference.mean > gate.limit
     sees = detectable_drop(samples, base=base, beyond=gate.limit, level=level) if base > gate.limit else None
     state: State = "fail" if is_worse else "pass"
@@ -138,26 +140,26 @@ def _judge_not_worse(
 
 
 def _judge_interval(gate: Gate, verdict: Verdict, evidence: paired.Evidence, look: int, groups: int) -> Verdict:
-    verdict = replace(verdict, value=evidence.mean, samples=evidence.samples)
+    verdict = replace(verdict, value=evidence.counts.mean, samples=evidence.counts.samples)
     if verdict.certain:
         return verdict
     ends = shared = (-1.0 if gate.metric == "drop" else 0.0, 1.0)
-    if evidence.samples >= NEEDED:
-        ends = evidence.ends(paired.error_at(look), 1.0)
-        shared = evidence.ends(paired.error_at(look) / groups, 1.0) if groups > 1 else ends
+    if evidence.counts.samples >= NEEDED:
+        ends = evidence.ends(paired.error_at(look))
+        shared = evidence.ends(paired.error_at(look) / groups) if groups > 1 else ends
         verdict = replace(verdict, low=ends[0], high=ends[1])
-    verdict = replace(verdict, state=_state(gate, evidence.mean, ends, shared))
+    verdict = replace(verdict, state=_state(gate, evidence.counts.mean, ends, shared))
     if gate.metric == "lower_bound":
         verdict = replace(verdict, value=verdict.low)
-    if evidence.samples < FEW:
-        few = f"from {evidence.samples} samples"
-        note = "one sample: says nothing of other needles" if evidence.samples < NEEDED else few
+    if evidence.counts.samples < FEW:
+        few = f"from {evidence.counts.samples} samples"
+        note = "one sample: says nothing of other needles" if evidence.counts.samples < NEEDED else few
         verdict = replace(verdict, note=_joined(verdict.note, note))
     if verdict.state != "inconclusive":
         return verdict
 
     def decides(low: float, high: float) -> bool:
-        return _state(gate, evidence.mean, (low, high), (low, high)) != "inconclusive"
+        return _state(gate, evidence.counts.mean, (low, high), (low, high)) != "inconclusive"
 
     return replace(verdict, more=paired.further_samples(evidence, decides, look + 1))
 

@@ -9,8 +9,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from needlework.core.errors import InputError
-
 # A sample is one needle in one text; its answers at several depths and lengths are more or less alike. So it counts as
 # one number, the mean of its trials, and the ends are Gaffke's bound for the mean of numbers in [0, 1] (N. Gaffke,
 # "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable", Math. Methods
@@ -25,7 +23,7 @@ Ends = tuple[float, float]
 ERROR = 0.025  # per side: of a 95 % interval
 NEEDED = 2
 """Samples: one says nothing of others, so that its mean has no interval."""
-DIGITS = 9  # sums of scores that differ by less are the same
+_DIGITS = 9  # sums of scores that differ by less are the same
 _MEAN_DIGITS = 6
 
 _EXACT_VALUES = 256  # samples; the means of more are rounded to `_GRID` steps, whose rounding errors cancel out
@@ -33,10 +31,10 @@ _GRID = 200
 
 
 class Counts(Struct, frozen=True):
-    """The trials of each sample, sorted, so that no order matters."""
+    """Scores, or the differences of two runs on the same trials, of each sample; sorted, so that no order matters."""
 
-    sums: tuple[float, ...]  # of its scores, each 0..1
-    sizes: tuple[int, ...]
+    sums: tuple[float, ...]
+    sizes: tuple[int, ...]  # trials
 
     @property
     def samples(self) -> int:
@@ -44,24 +42,17 @@ class Counts(Struct, frozen=True):
         return len(self.sums)
 
     @property
-    def trials(self) -> int:
-        """The number of their trials."""
-        return sum(self.sizes)
-
-    @property
     def mean(self) -> float:
-        """The mean over trials, 0..1."""
-        return min(1.0, fsum(self.sums) / self.trials)
+        """The mean over trials."""
+        return fsum(self.sums) / sum(self.sizes)
 
 
-def counts_of(scores: Sequence[float], samples: Sequence[Hashable]) -> Counts:
-    """Return the scores (0..1) by sample. Raises `ValueError` where a score has no sample."""
-    if len(set(samples)) == len(samples) == len(scores):  # by far the quickest way, for what many runs have
-        return Counts(tuple(sorted(round(score, DIGITS) for score in scores)), (1,) * len(scores))
+def counts_of(values: Sequence[float], samples: Sequence[Hashable]) -> Counts:
+    """Return scores (0..1) or differences (-1..1) by sample. Raises `ValueError` where a value has no sample."""
     by_sample: dict[Hashable, list[float]] = {}
-    for score, sample in zip(scores, samples, strict=True):
-        by_sample.setdefault(sample, []).append(score)
-    rows = sorted((len(group), round(fsum(group), DIGITS)) for group in by_sample.values())
+    for value, sample in zip(values, samples, strict=True):
+        by_sample.setdefault(sample, []).append(value)
+    rows = sorted((len(group), round(fsum(group), _DIGITS)) for group in by_sample.values())
     return Counts(tuple(total for _, total in rows), tuple(size for size, _ in rows))
 
 
@@ -71,7 +62,7 @@ def exact_ends(counts: Counts, error: float = ERROR, growth: float = 1.0) -> End
     `growth`: the ends had there been so many times as many samples of the same mixture. The mean over trials lies
     within, also where samples have unequal numbers of trials. Raises `ValueError` without trials.
     """
-    if not counts.trials:
+    if not counts.samples:
         raise ValueError("no trials have no interval")
     means = sorted(round(total / size, _MEAN_DIGITS) for total, size in zip(counts.sums, counts.sizes, strict=True))
     low, high = ends_of_means(tuple(means), error, growth)
@@ -158,11 +149,7 @@ class Interval(Struct, frozen=True):
 
 
 def score_interval(scores: Sequence[float], samples: Sequence[Hashable]) -> Interval | None:
-    """Return the 95 % interval of the mean of `scores` (0..1); `None` below two scored samples.
-
-    `samples` names the sample of each score: what shares a needle and its text (see `clustered`). Raises `ValueError`
-    where their numbers differ.
-    """
+    """Return the 95 % interval of the mean of `scores` (0..1); `None` below two samples. `samples`: of each score."""
     return interval_of(counts_of(scores, samples))
 
 
@@ -244,31 +231,31 @@ def assumed_discordance(drop: float, base: float = BASE) -> float:
     """Return the share of pairs, 0..1, in which runs of `base` and `base - drop` disagree by chance.
 
     That of runs that know nothing of each other: p1 (1 - p2) + p2 (1 - p1). Runs on the same prompts mostly agree more
-    often, and then need fewer trials: a plan on this assumption is on the safe side. A measured share is better.
+    often, and then need fewer trials: a plan on this assumption is on the safe side.
     """
     other = base - drop
     return base * (1 - other) + other * (1 - base)
 
 
-def samples_needed(drop: float, *, discordance: float | None = None, base: float = BASE, power: float = POWER) -> int:
+def samples_needed(drop: float, base: float = BASE) -> int:
     """Return the samples that a comparison needs to find a drop of `drop` (0..1) with p below 5 %.
 
     Starts at R. J. Connor's n = (z_a sqrt(q) + z_b sqrt(q - d2))2 / d2, q the discordance ("Sample size for testing
     differences in proportions for the paired-sample design", Biometrics 43 (1987) 207-211), and goes up until the
-    test of `paired` has the power. Raises `InputError`.
+    test of `paired` has the power.
     """
-    q = _checked(drop, discordance, base)
-    n = connor(drop, q, power)
-    while n <= _EXACT and drop_power(n, drop, q) < power:
+    discordance = assumed_discordance(drop, base)
+    n = connor(drop, discordance)
+    while n <= _EXACT and drop_power(n, drop, discordance) < POWER:
         n += max(1, n // 100)
     return n
 
 
-def connor(drop: float, discordance: float, power: float = POWER) -> int:
+def connor(drop: float, discordance: float) -> int:
     """Return Connor's number of pairs for the uncorrected McNemar test."""
     from scipy.special import ndtri
 
-    root = ndtri(1 - ERROR) * sqrt(discordance) + ndtri(power) * sqrt(max(0.0, discordance - drop * drop))
+    root = ndtri(1 - ERROR) * sqrt(discordance) + ndtri(POWER) * sqrt(max(0.0, discordance - drop * drop))
     return ceil(float(root) ** 2 / (drop * drop))
 
 
@@ -282,91 +269,52 @@ def drop_power(n: int, drop: float, discordance: float, beyond: float = 0.0, lev
     from scipy import special, stats
 
     chances = (discordance + drop) / 2, max(0.0, (discordance - drop) / 2)
-    lost, gained = (
-        np.arange(int(stats.binom.ppf(_TAIL, n, p)), int(stats.binom.ppf(1 - _TAIL, n, p)) + 1) for p in chances
-    )
-    one, other = lost[:, None], gained[None, :]
+    counts = [np.arange(int(stats.binom.ppf(_TAIL, n, p)), int(stats.binom.ppf(1 - _TAIL, n, p)) + 1) for p in chances]
+    lost, gained = np.meshgrid(*counts, indexing="ij")
     if beyond == 0:
-        p = 2 * special.bdtr(other, np.maximum(one + other, other), 0.5)
-        shown = (p < level) & (one > other)
+        p = 2 * special.bdtr(gained, np.maximum(lost + gained, gained), 0.5)
+        shown = (p < level) & (lost > gained)
     else:
-        total = one - other - n * beyond
-        squares = one * (1 - beyond) ** 2 + other * (1 + beyond) ** 2 + (n - one - other) * beyond**2
+        total = lost - gained - n * beyond
+        squares = lost * (1 - beyond) ** 2 + gained * (1 + beyond) ** 2 + (n - lost - gained) * beyond**2
         p = 2 * special.ndtr(-total / np.sqrt(np.maximum(squares, 1e-12)))
         shown = (p < level) & (total > 0)
-    return float(np.sum(_multinomial(n, lost, gained, chances), where=shown))
+    pairs = np.stack([lost, gained, n - lost - gained], axis=-1)
+    chance = stats.multinomial.pmf(pairs, n, [*chances, max(0.0, 1 - sum(chances))])
+    return float(np.sum(chance, where=shown))
 
 
-def _multinomial(n: int, lost: NDArray[np.intp], gained: NDArray[np.intp], chances: tuple[float, float]) -> Floats:
-    """The chance of each pair of numbers, (lost, gained)."""
-    from scipy.special import gammaln, xlogy
-
-    one, other = lost[:, None], gained[None, :]
-    rest = n - one - other
-    logs = gammaln(n + 1) - gammaln(one + 1) - gammaln(other + 1) - gammaln(np.maximum(rest, 0) + 1)
-    logs += xlogy(one, chances[0]) + xlogy(other, chances[1]) + xlogy(rest, max(0.0, 1 - sum(chances)))
-    return np.asarray(np.where(rest >= 0, np.exp(logs), 0.0))
-
-
-def detectable_drop(
-    n: int,
-    *,
-    discordance: float | None = None,
-    base: float = BASE,
-    power: float = POWER,
-    beyond: float = 0.0,
-    level: float = 0.05,
-) -> float | None:
-    """Return the smallest drop (0..1) that `n` samples find with `power`; `None` if none is found.
+def detectable_drop(n: int, *, base: float = BASE, beyond: float = 0.0, level: float = 0.05) -> float | None:
+    """Return the smallest drop (0..1) that `n` samples find in 80 of 100 runs; `None` if none is found.
 
     Found: shown to be more than `beyond`, by a p value below `level`.
     """
-    if n < 1:
-        raise InputError("samples", n, "is a number of samples, at least 1")
-    largest = base if discordance is None else min(base, discordance)
-    _checked(largest, discordance, base)
 
     def enough(drop: float) -> bool:
-        q = discordance if discordance is not None else assumed_discordance(drop, base)
-        return drop_power(n, drop, q, beyond, level) >= power
+        return drop_power(n, drop, assumed_discordance(drop, base), beyond, level) >= POWER
 
-    if not enough(largest):
+    if not enough(base):
         return None
-    low, high = beyond, largest
+    low, high = beyond, base
     while high - low > 1e-4:
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
-def samples_to_show(limit: float, true: float, *, power: float = POWER) -> int | None:
-    """Return the samples, at one depth each, that show a model with score `true` to reach `limit`.
+def samples_to_show(limit: float, true: float) -> int | None:
+    """Return the samples, at one depth each, that show a model with score `true` to reach a lower `limit`.
 
     Shown: the low end of the 95 % interval is at the limit or over it, as a gate asks for. `None` where more than ten
-    million would be needed. Raises `InputError`.
+    million would be needed.
     """
     from scipy import stats
 
-    if not 0 < limit < 1:
-        raise InputError("score", limit, "is a limit above 0 and below 1; 90 % is 0.9")
-    if not limit < true <= 1:
-        raise InputError("true score", true, f"is above the limit {limit:g}, at most 1")
     n = 1
     while n <= _MOST:
         # One more than the most hits that are no proof: with the limit as score, more come in over 2.5 % of the runs.
         least = stats.binom.isf(ERROR, n, limit) + 1
-        if stats.binom.sf(least - 1, n, true) >= power:
+        if stats.binom.sf(least - 1, n, true) >= POWER:
             return n
         n += max(1, n // 200)
     return None
-
-
-def _checked(drop: float, discordance: float | None, base: float) -> float:
-    if not 0 < base <= 1:
-        raise InputError("base score", base, "is a score above 0, at most 1")
-    if not 0 < drop <= base:
-        raise InputError("drop", drop, f"is a share above 0 and at most the base score {base:g}; 5 points are 0.05")
-    q = assumed_discordance(drop, base) if discordance is None else discordance
-    if not drop - 1e-12 <= q <= 1:
-        raise InputError("discordance", q, f"is the share of pairs that disagree, {drop:g} (the drop) to 1")
-    return max(q, drop)

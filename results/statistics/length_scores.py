@@ -14,7 +14,7 @@ from needlework.core.grid import parse_lengths
 from needlework.core.record import UNDECIDED
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.intervals import ERROR, NEEDED, Ends, counts_of, exact_ends
-from needlework.results.statistics.paired import difference_ends, pairs_of
+from needlework.results.statistics.paired import difference_ends
 from needlework.results.statistics.panels import Range, ScoredTrial, decided, tally
 from needlework.results.style import length_labels
 
@@ -177,7 +177,7 @@ def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: floa
         for score in scores[sample]
     ]
     if len(scores.keys() & base_scores.keys()) >= NEEDED:
-        return difference_ends(pairs_of([margin for margin, _ in both], [sample for _, sample in both]), error)
+        return difference_ends(counts_of([margin for margin, _ in both], [sample for _, sample in both]), error)
     if len(base_scores) < NEEDED:
         return None
     mean, base_mean = (fmean(score for group in each.values() for score in group) for each in (scores, base_scores))

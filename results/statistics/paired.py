@@ -1,7 +1,7 @@
 """Paired differences, and evidence against a bar."""
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import fsum, sqrt
 from typing import Literal
 
@@ -17,26 +17,6 @@ FEWEST_FOR_P = 6  # samples; with fewer no p value can be below 5 %
 FEWEST_FOR_T = 10  # samples; with fewer the spread of their differences is hardly known
 _GRID = 2_048  # steps that the sum of all differences is rounded to, where they are no whole numbers
 _SAME = 1e-9  # sums that differ by less are equal
-
-
-class Pairs(Struct, frozen=True):
-    """Two runs' differences B - A on the same trials: the sum and the number of each sample.
-
-    Sorted, so that no order matters.
-    """
-
-    sums: tuple[float, ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def samples(self) -> int:
-        """The number of samples."""
-        return len(self.sums)
-
-    @property
-    def mean(self) -> float:
-        """The mean of B - A over trials, -1..1."""
-        return fsum(self.sums) / sum(self.sizes)
 
 
 class Difference(Struct, frozen=True):
@@ -67,21 +47,12 @@ def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -
     """
     if not differences:
         return None
-    pairs, n, mean = pairs_of(differences, samples), len(differences), fsum(differences) / len(differences)
+    pairs, n, mean = intervals.counts_of(differences, samples), len(differences), fsum(differences) / len(differences)
     low, high = difference_ends(pairs) if pairs.samples >= FEWEST_FOR_T else (None, None)
     return Difference(mean, low, high, n, pairs.samples, sign_flip_p(pairs))
 
 
-def pairs_of(differences: Sequence[float], samples: Sequence[Hashable]) -> Pairs:
-    """Return paired differences (B - A, each -1..1) by sample. `ValueError` for unequal numbers."""
-    by_sample: dict[Hashable, list[float]] = {}
-    for difference, sample in zip(differences, samples, strict=True):
-        by_sample.setdefault(sample, []).append(difference)
-    rows = sorted((len(group), round(fsum(group), intervals.DIGITS)) for group in by_sample.values())
-    return Pairs(tuple(total for _, total in rows), tuple(size for size, _ in rows))
-
-
-def difference_ends(pairs: Pairs, error: float = intervals.ERROR, growth: float = 1.0) -> intervals.Ends:
+def difference_ends(pairs: intervals.Counts, error: float = intervals.ERROR, growth: float = 1.0) -> intervals.Ends:
     """Return both ends, -1..1, of the interval of the mean of B - A; parameters as of `exact_ends`.
 
     Student's t over the samples' mean differences; where these are all equal, or fewer than `FEWEST_FOR_T`, the
@@ -100,7 +71,7 @@ def difference_ends(pairs: Pairs, error: float = intervals.ERROR, growth: float 
     return max(-1.0, min(low, pairs.mean)), min(1.0, max(high, pairs.mean))
 
 
-def sign_flip_p(pairs: Pairs) -> float | None:
+def sign_flip_p(pairs: intervals.Counts) -> float | None:
     """Return the two-sided p of the sign-flip test of equal runs; `None` below `FEWEST_FOR_P` samples."""
     if pairs.samples < FEWEST_FOR_P:
         return None
@@ -164,15 +135,14 @@ _MOST = 100_000  # samples; a gate that needs more gets no number
 
 
 class Evidence(Struct, frozen=True):
-    """A mean over the trials of so many `samples`.
+    """Scores, or paired differences, with `exact_ends` or `difference_ends`: the function of their interval."""
 
-    `ends(error, growth)`: its interval, had there been `growth` times as many samples of the same mixture; `error` is
-    the chance that it lies above the true mean, and the chance that it lies below.
-    """
+    counts: intervals.Counts
+    ends_of: Callable[[intervals.Counts, float, float], intervals.Ends]
 
-    mean: float
-    samples: int
-    ends: Callable[[float, float], intervals.Ends]
+    def ends(self, error: float, growth: float = 1.0) -> intervals.Ends:
+        """The interval, had there been `growth` times as many samples; it errs by `error` on each side."""
+        return self.ends_of(self.counts, error, growth)
 
 
 def error_at(look: int) -> float:
@@ -185,25 +155,13 @@ def level_of(look: int) -> float:
     return 100 * (1 - 2 * error_at(look))
 
 
-def of_scores(scores: Sequence[float], samples: Sequence[Hashable]) -> Evidence:
-    """Evidence about a mean score; `samples` names each score's. Raises `ValueError` without scores."""
-    counts = intervals.counts_of(scores, samples)
-    return Evidence(counts.mean, counts.samples, partial(intervals.exact_ends, counts))
-
-
-def of_differences(differences: Sequence[float], samples: Sequence[Hashable]) -> Evidence:
-    """Evidence about a mean of paired differences (-1..1). Raises `ValueError` without any."""
-    pairs = pairs_of(differences, samples)
-    return Evidence(pairs.mean, pairs.samples, partial(difference_ends, pairs))
-
-
 def further_samples(evidence: Evidence, decides: Callable[[float, float], bool], look: int) -> int | None:
     """Return the fewest further samples like these after which `decides(low, high)` holds at `look`.
 
     `None` where a hundred thousand would not do: the mean is at the limit.
     """
-    error = error_at(look)
-    return _fewest(lambda more: decides(*evidence.ends(error, (evidence.samples + more) / evidence.samples)))
+    error, samples = error_at(look), evidence.counts.samples
+    return _fewest(lambda more: decides(*evidence.ends(error, (samples + more) / samples)))
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,8 @@ from needlework.core.record import UNSCORED, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import grouped, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
-from needlework.results.statistics.paired import further_samples, of_scores
+from needlework.results.statistics.intervals import counts_of, exact_ends
+from needlework.results.statistics.paired import Evidence, further_samples
 from needlework.results.statistics.panels import Panel, Tally, decided, trial_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.tasks import PanelStatistics
@@ -206,12 +207,12 @@ def _with_decisive_repeats(records: Sequence[Record], length: EffectiveLength) -
         samples = {at: {trial_of(each).sample_name for each in column} for at, column in answered.items()}
         most = max(ceil(repeats[at] * length.needed / len(names)) for at, names in samples.items())
         return _with_repeats(most, "to prove a length, as far as every answer is right")
-    evidence = of_scores([score for score, _ in scored], [sample for _, sample in scored])
+    evidence = Evidence(counts_of([score for score, _ in scored], [sample for _, sample in scored]), exact_ends)
     more = further_samples(evidence, lambda low, high: low >= length.threshold or high < length.threshold, 1)
     if not more:
         return None
     now = repeats[length.decisive or 0]
-    return _with_repeats(now + ceil(more * now / evidence.samples), "to decide the length")
+    return _with_repeats(now + ceil(more * now / evidence.counts.samples), "to decide the length")
 
 
 def _repeats_by_length(records: Sequence[Record]) -> dict[int, int]:

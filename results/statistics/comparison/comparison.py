@@ -12,13 +12,12 @@ from needlework.core.labels import label_parts
 from needlework.core.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import as_asked, grouped, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
-from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.intervals import Interval, counts_of
 from needlework.results.statistics.paired import (
     LEVEL,
     Difference,
     holm,
     mean_difference,
-    pairs_of,
     sign_flip_p,
     smallest_p,
 )
@@ -372,7 +371,7 @@ def _mean_difference(trials: Sequence[PairedTrial]) -> Difference | None:
     of_trial = {name: weights[name] / part.n for name, part in tasks.items()}
     least = min(of_trial.values())  # tasks of one size leave whole numbers whole, whose test is exact
     values = [of_trial[trial.family[:2]] / least * _gain(trial) for trial in trials]
-    pairs = pairs_of(values, [trial.sample for trial in trials])
+    pairs = counts_of(values, [trial.sample for trial in trials])
     return Difference(mean.value or 0.0, mean.low, mean.high, len(trials), pairs.samples, sign_flip_p(pairs))
 
 
