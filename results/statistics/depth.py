@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from math import sqrt
 
 import numpy as np
@@ -33,7 +32,7 @@ FLAT = 0.10  # score; `flat`: no fifth of the document may differ by more from t
 _CEILING, _FLOOR = 0.98, 0.02
 _FEWEST = 5  # samples, below which no shape is named
 _SIGNIFICANT = 0.05
-_NEARLY = 0.9  # of the best statistic: shapes as good, for use where the best one's contrasts fail
+_NEARLY = 0.9  # of the best statistic: shapes to name where the best one's contrasts fail
 
 
 class Extremes(Struct, frozen=True):
@@ -105,7 +104,7 @@ def _effect(table: DepthTable, test: _DepthTest | None, adjusted: float | None) 
     if table.samples < _FEWEST or len(table.columns) < 2 or table.mean is None:
         return blank
     if test is not None and adjusted is not None and adjusted <= _SIGNIFICANT:
-        template = _best_template(table, test)
+        template = next((each for each in test.shapes if _contrasts_hold(each.shape, table, test)), None)
         if template is None:
             return replace(blank, shape="uneven")
         span = template.place if template.shape in ("hole", "uneven") else None
@@ -115,16 +114,6 @@ def _effect(table: DepthTable, test: _DepthTest | None, adjusted: float | None) 
         return replace(blank, shape="ceiling" if table.mean >= _CEILING else "floor", bound=bound)
     flat = bound is not None and bound < FLAT
     return replace(blank, shape="flat" if flat else "undetermined", bound=bound)
-
-
-def _best_template(table: DepthTable, test: _DepthTest) -> DepthShape | None:
-    """The best template, or one nearly as good whose contrasts hold; `None` without one."""
-    best = test.best[0][0]
-    if _contrasts_hold(best.shape, table, test):
-        return best
-    least = _NEARLY * test.scanned[0][1]
-    others = (each for each, statistic in test.scanned if statistic >= least and each.shape != best.shape)
-    return next((each for each in others if _contrasts_hold(each.shape, table, test)), None)
 
 
 def _extremes(table: DepthTable, test: _DepthTest) -> Extremes:
@@ -151,15 +140,9 @@ def _contrasts_hold(shape: Shape, table: DepthTable, test: _DepthTest) -> bool:
     """Whether the contrasts that a shape's name asks for hold (one-sided 5 %); most ask for none."""
     depths = np.array([column.depth for column in table.columns])
     middle, early, late = (depths >= MIDDLE[0]) & (depths <= MIDDLE[1]), depths <= EARLY, depths >= LATE
+    counts = np.bincount(table.column_of, minlength=len(depths))
 
     def above_middle(band: Mask) -> bool:
-        if table.paired:  # Student's t, paired, one-sided
-            differences = _by_block(table, band, middle)
-            if len(differences) < 2:
-                return False
-            error = float(differences.std(ddof=1)) / sqrt(len(differences))
-            return float(differences.mean()) > max(1e-12, t_quantile(len(differences), _ONE_SIDED) * error)
-        counts = np.bincount(table.column_of, minlength=len(depths))
         if not counts[band].sum() or not counts[middle].sum():
             return False
         contrast = test.sums @ (band / counts[band].sum() - middle / counts[middle].sum())
@@ -223,8 +206,7 @@ def _apart_end(table: DepthTable, fifth: Mask) -> float:
 # Multiple Testing" (1993)).
 _PERMUTATIONS = 2_000
 _SEED = 20_231_108
-_KEPT_VALUES = 1_000  # values of a table whose permutations are kept for the next one of that layout (8 MB)
-_CHUNK = 1_000_000
+_CHUNK = 1_000_000  # values that are permuted at once
 _DIGITS = 9  # statistics that differ by less are equal
 
 
@@ -232,8 +214,7 @@ class _DepthTest(Struct, frozen=True):
     """The result of the permutations."""
 
     p: float
-    best: Sequence[tuple[DepthShape, float]]  # templates to choose a name from, best first, each with its statistic
-    scanned: Sequence[tuple[DepthShape, float]]
+    shapes: Sequence[DepthShape]  # the best one, then scanned ones that are nearly as good
     sums: Floats  # of the centred scores by column, (1 + permutations, columns), the data's own first
 
     def share_beyond(self, statistic: Floats) -> float:
@@ -259,12 +240,12 @@ def _test(table: DepthTable) -> _DepthTest | None:
     best = [values.max(axis=1) for values in statistics]
     ranks = [1 - np.searchsorted(np.sort(values), values, side="left") / len(values) for values in best]
     least = np.minimum(*ranks)
-    named, scanned = (
-        sorted(zip(family, values[0].tolist(), strict=True), key=lambda row: -row[1])
-        for family, values in zip(families, statistics, strict=True)
-    )
     p = float(np.mean(least <= least[0] + 1e-12))
-    return _DepthTest(p, named if ranks[0][0] < ranks[1][0] else scanned, scanned, sums)
+    family = int(ranks[0][0] >= ranks[1][0])
+    first = families[family][int(statistics[family][0].argmax())]
+    scanned = sorted(zip(statistics[1][0].tolist(), families[1], strict=True), key=lambda pair: -pair[0])
+    nearly = (shape for statistic, shape in scanned if statistic >= _NEARLY * scanned[0][0])
+    return _DepthTest(p, [first, *nearly], sums)
 
 
 def _standardised(table: DepthTable, sums: Floats, spread: Floats, family: Sequence[DepthShape]) -> Floats:
@@ -287,19 +268,11 @@ def _column_sums(table: DepthTable, centred: Floats) -> Floats:
     """Sums of the centred values by column: of the data, then of every permutation within blocks."""
     columns = np.zeros((len(centred), len(table.columns)))
     columns[np.arange(len(centred)), table.column_of] = 1.0
-    sizes = tuple(np.bincount(table.block_of).tolist())
-    if len(centred) <= _KEPT_VALUES:
-        parts = [centred[_kept_orders(sizes)] @ columns]
-    else:
-        rng, step = np.random.default_rng(_SEED), max(1, _CHUNK // len(centred))
-        chunks = [min(step, _PERMUTATIONS - start) for start in range(0, _PERMUTATIONS, step)]
-        parts = [centred[_orders(rng, sizes, rows)] @ columns for rows in chunks]
+    sizes = np.bincount(table.block_of).tolist()
+    rng, step = np.random.default_rng(_SEED), max(1, _CHUNK // len(centred))
+    chunks = [min(step, _PERMUTATIONS - start) for start in range(0, _PERMUTATIONS, step)]
+    parts = [centred[_orders(rng, sizes, rows)] @ columns for rows in chunks]
     return np.concatenate([(centred @ columns)[None], *parts])
-
-
-@lru_cache(maxsize=4)
-def _kept_orders(sizes: tuple[int, ...]) -> NDArray[np.int32]:
-    return _orders(np.random.default_rng(_SEED), sizes, _PERMUTATIONS)
 
 
 def _orders(rng: np.random.Generator, sizes: Sequence[int], rows: int) -> NDArray[np.int32]:

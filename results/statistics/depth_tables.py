@@ -1,7 +1,6 @@
 """The table that depth effects are tested on, and the shapes that are looked for in it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from statistics import fmean
 from typing import Literal
 
@@ -159,7 +158,6 @@ def depth_range_words(span: DepthRange) -> str:
     return f"{low} %" if low == high else f"{low}..{high} %"
 
 
-@lru_cache(maxsize=64)
 def templates(columns: tuple[DepthColumn, ...]) -> tuple[tuple[DepthShape, ...], tuple[DepthShape, ...]]:
     """Return the named shapes and the scanned ones; none twice, none that is the same at every depth."""
     named, scanned = (
