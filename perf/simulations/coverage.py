@@ -59,12 +59,12 @@ def covered(setting: Setting, times: int, make: Make = hits, salt: int = 0) -> C
     rng = np.random.default_rng([ord(kind[-1]), samples, depths, round(100 * mean), round(100 * icc), salt])
     true = true_mean(kind, depths, mean, icc)
     data = (make(rng, chances(rng, kind, samples, depths, mean, icc)) for _ in range(times))
-    low, high = np.array([exact_ends(counts_of_data(each)) for each in data]).T
+    low, high = np.array([exact_ends(counts_in(each)) for each in data]).T
     above, below = float(np.mean(low > true)), float(np.mean(high < true))
     return Covered(setting, 1 - above - below, above, float(np.mean(high - low)))
 
 
-def counts_of_data(data: Data) -> Counts:
+def counts_in(data: Data) -> Counts:
     """A data set by sample."""
     return Counts(tuple(sorted(round(float(total), 9) for total in data.sum(1))), (data.shape[1],) * len(data))
 
@@ -99,7 +99,7 @@ def looks(
         data = hits(rng, chances(rng, kind, first * LOOKS, depths, score, icc))
         for look in range(1, LOOKS + 1):
             seen = data[: first * look]
-            low, high = exact_ends(counts_of_data(seen), 0.025 * 0.5 ** (look - 1))
+            low, high = exact_ends(counts_in(seen), 0.025 * 0.5 ** (look - 1))
             fails = high < bar if bound_of is None else low < bar and bool(seen.mean() <= limit)
             if low >= bar or fails:
                 passed, failed = passed + (low >= bar), failed + fails
@@ -123,7 +123,7 @@ def macro(tasks: int, samples: int, depths: int, icc: float, times: int, *, shar
         shares = []
         for seed, mean in zip(luck, means, strict=True):
             data = hits(rng, chances(np.random.default_rng(seed), "logit", samples, depths, mean, icc))
-            shares.append(Share(float(data.mean()), *exact_ends(counts_of_data(data))))
+            shares.append(Share(float(data.mean()), *exact_ends(counts_in(data))))
         score = weighted_mean(shares, weights)
         held += (score.low or 0.0) <= true <= (score.high or 0.0)
     return held / times

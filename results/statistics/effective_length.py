@@ -13,7 +13,7 @@ from needlework.results.statistics.intervals import ERROR
 from needlework.results.statistics.length_scores import LengthScore, ReferenceScore, length_scores, margin_ends
 from needlework.results.statistics.paired import samples_to_pass
 from needlework.results.statistics.panels import Range, ScoredTrial, Share, decided
-from needlework.results.style import length_label, percent1
+from needlework.results.style import counted, length_label, percent1
 
 # Llama-2-7B-chat's RULER score at 4K: the bar of RULER's table (C.-P. Hsieh et al., "RULER", COLM 2024, table 3).
 RULER_THRESHOLD = 0.856
@@ -167,16 +167,12 @@ class EffectiveLength(Struct, frozen=True):
 
     @property
     def caveat(self) -> str:
-        """Its condition: `119 undecided answers: by the scores alone none if they are misses, 1k if hits`."""
+        """Its condition: `119 undecided answers: by the scores alone none as misses, 1k as hits`."""
         if not self.hangs:
             return ""
-        one = self.undecided == 1
-        answers = "one undecided answer" if one else f"{self.undecided:,} undecided answers"
-        if not self.undecided:
-            answers = "undecided answers of the base"
-        miss, hit = ("it is a miss", "a hit") if one else ("they are misses", "hits")
+        answers = counted(self.undecided, "undecided answer") if self.undecided else "undecided answers of the base"
         low, high = length_label(self.point), length_label(self.point_most)
-        return f"{answers}: by the scores alone {low} if {miss}, {high} if {hit}"
+        return f"{answers}: by the scores alone {low} as misses, {high} as hits"
 
     @property
     def few(self) -> bool:
@@ -190,8 +186,7 @@ class EffectiveLength(Struct, frozen=True):
         if self.status == "at least":
             return f">= {length_label(self.longest_tested)} (longest tested)"
         if self.few:
-            tested = "one sample" if self.samples == 1 else f"{self.samples} samples"
-            return f"{length_label(self.point)} in the {tested} tested"
+            return f"{length_label(self.point)} in the {counted(self.samples or 0, 'sample')} tested"
         if self.status == "undetermined":
             return "undetermined" if self.decisive is None else f"undetermined at {length_label(self.decisive)}"
         return length_label(self.point)
@@ -217,28 +212,17 @@ class EffectiveLength(Struct, frozen=True):
     def words(self) -> str:
         """The answer and what it rests on: `8k, 95 % interval 8k to 16k, longest passing 32k`."""
         parts = [self.answer]
-        if self.few:
-            parts[0] += f"; {self._few_words}"
-        elif self.status != "at least" and self.longest_tested is not None:
+        if self.status != "at least" and self.longest_tested is not None:
             parts.append(f"95 % interval {self.between}")
             if self.hangs:
                 parts.append(self.caveat)
+            elif self.few:
+                parts.append(f"proof takes at least {self.needed} samples")
             elif self.status == "undetermined":
                 parts.append(f"by the scores alone {length_label(self.point)}")
         if self.status != "at least" and self.longest_passing != self.point:
             parts.append(f"longest passing {length_label(self.longest_passing)}")
         return ", ".join(parts)
-
-    @property
-    def _few_words(self) -> str:
-        """The statement from few samples: `at least 4k, up to 64k possible`."""
-        if self.samples == 1:
-            return "no statement about the model"
-        low = f"lower bound none (needs at least {self.needed} samples at bar {percent1(self.threshold)})"
-        if self.conservative is not None:
-            low = f"at least {length_label(self.conservative)}"
-        possible = self.optimistic is not None and self.optimistic != self.longest_tested
-        return f"{low}, up to {length_label(self.optimistic)} possible" if possible else low
 
     @property
     def text(self) -> str:

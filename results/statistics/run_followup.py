@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
 from statistics import fmean
 
@@ -88,20 +88,15 @@ def next_run(report: RunReport) -> NextRun | None:
     runs = []
     for row in report.tasks:
         panels = panels_of_task(report, row.model, row.task)
-        if not panels or any(panel.uneven for panel in panels):
-            continue
-        length = length_of(report, panels) if len(report.tasks) == 1 else None
-        records = [each.record for each in report.asked if not each.control and not each.retriever
-                   and (each.trial.model, each.trial.task) == (row.model, row.task)]  # fmt: skip
-        repeats = _repeats_of_command(report, row.task)
-        more = _next_run_of_task(records, length, row.overall, repeats)
-        # Repeats that the command already has do not help: the cells of an earlier command lack them.
-        if more is not None and not 0 < more.repeats <= (repeats or 0):
-            runs.append(more)
+        if panels and not any(panel.uneven for panel in panels):
+            length = length_of(report, panels) if len(report.tasks) == 1 else None
+            records = [each.record for each in report.asked if not each.control and not each.retriever
+                       and (each.trial.model, each.trial.task) == (row.model, row.task)]  # fmt: skip
+            runs.append(_next_run_of_task(records, length, row.overall))
     limit = report.facts.option("limit") if report.facts else None
-    if limit is not None and any(run.repeats for run in runs):  # the limit would cut off further repeats
+    if limit is not None and any(run and run.repeats for run in runs):  # the limit would cut off further repeats
         return NextRun(f"{_same_command(name)} without --limit {limit:g}")
-    return max(runs, key=lambda run: run.repeats, default=None)
+    return max(filter(None, runs), key=lambda run: run.repeats, default=None)
 
 
 def rest_words(name: str = "") -> str:
@@ -115,13 +110,8 @@ def retry_words(records: Sequence[Record], name: str = "") -> str:
     return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
 
 
-def _next_run_of_task(
-    records: Sequence[Record], length: EffectiveLength | None, overall: Tally, repeats: int | None
-) -> NextRun | None:
-    """The run that narrows the result of one task; `None` if it is narrow, or repeats would not help.
-
-    `records`: those of the task, of earlier sessions too. `repeats`: of the last command, `None` if unknown.
-    """
+def _next_run_of_task(records: Sequence[Record], length: EffectiveLength | None, overall: Tally) -> NextRun | None:
+    """The run that narrows the result of one task; `None` if it is narrow, or repeats would not help."""
     if not records or not overall.n:
         return _with_more_room(records)
     task = records[0].task
@@ -137,10 +127,9 @@ def _next_run_of_task(
         return _with_more_room(records)
     if length is not None and length.status == "undetermined" and length.decisive is not None:
         return _with_decisive_repeats(records, length)
-    asked_repeats = repeats or min(_repeats_by_length(records).values())
     if overall.interval is None:
-        return _with_repeats(2 * asked_repeats, "for an interval: one sample has none")
-    return _with_repeats(4 * asked_repeats, "for an interval half as wide") if width / 2 > _WIDE else None
+        return _with_repeats(2 * _repeats(records), "for an interval: one sample has none")
+    return _with_repeats(4 * _repeats(records), "for an interval half as wide") if width / 2 > _WIDE else None
 
 
 def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
@@ -160,14 +149,6 @@ def length_of(report: RunReport, panels: Sequence[Panel]) -> EffectiveLength | N
     """The effective length of a task's only panel."""
     statistics = statistics_of(report, panels[0]) if len(panels) == 1 and not panels[0].uneven else None
     return None if statistics is None else statistics.absolute or statistics.relative
-
-
-def _repeats_of_command(report: RunReport, task: str) -> int | None:
-    """The repeats of the last command; the folder may have more of an earlier one."""
-    suites = report.facts.manifest.get("suites") if report.facts else None
-    repeats = [each.get("repeats") for each in suites or ()
-               if isinstance(each, Mapping) and each.get("task") == task_of(task)]  # fmt: skip
-    return max((each for each in repeats if isinstance(each, int)), default=None)
 
 
 def _can_be_retried(record: Record) -> bool:
@@ -191,33 +172,27 @@ def _with_more_room(records: Sequence[Record]) -> NextRun | None:
 def _with_decisive_repeats(records: Sequence[Record], length: EffectiveLength) -> NextRun | None:
     """The fewest repeats that decide the decisive length, if further samples score as those so far.
 
-    With too few samples to prove any length, and every answer right: the repeats that prove one. Lengths may differ in
-    repeats, by earlier sessions: each counts its own.
+    With too few samples to prove any length, and every answer right: the repeats that prove one.
     """
-    repeats = _repeats_by_length(records)
-    trials = [trial for record in records if (trial := trial_of(record)).length == length.decisive]
+    at_length = [record for record in records if record.length == length.decisive]
+    repeats, trials = _repeats(at_length), list(map(trial_of, at_length))
     # Undecided trials count as misses where the mean is above the bar even so, else as hits.
     worst = [trial.score for trial in decided(trials, hits=False) if trial.score is not None]
     above = bool(worst) and fmean(worst) >= length.threshold
     scored = [(trial.score, trial.sample_name) for trial in decided(trials, hits=not above) if trial.score is not None]
     if not scored:
         return None
-    if length.few and length.needed and all(score == 1 for score, _ in scored):
-        answered = grouped((each for each in records if each.score is not None), lambda record: record.length)
-        samples = {at: {trial_of(each).sample_name for each in column} for at, column in answered.items()}
-        most = max(ceil(repeats[at] * length.needed / len(names)) for at, names in samples.items())
-        return _with_repeats(most, "to prove a length, as far as every answer is right")
-    evidence = Evidence(counts_of([score for score, _ in scored], [sample for _, sample in scored]), exact_ends)
+    counts = counts_of([score for score, _ in scored], [sample for _, sample in scored])
+    if length.few and length.needed and counts.mean == 1:
+        words = "to prove a length, as far as every answer is right"
+        return _with_repeats(ceil(repeats * length.needed / counts.samples), words)
+    evidence = Evidence(counts, exact_ends)
     more = further_samples(evidence, lambda low, high: low >= length.threshold or high < length.threshold, 1)
-    if not more:
-        return None
-    now = repeats[length.decisive or 0]
-    return _with_repeats(now + ceil(more * now / evidence.counts.samples), "to decide the length")
+    return _with_repeats(repeats + ceil(more * repeats / counts.samples), "to decide the length") if more else None
 
 
-def _repeats_by_length(records: Sequence[Record]) -> dict[int, int]:
-    lengths = grouped(records, lambda record: record.length).items()
-    return {length: 1 + max(record.repeat for record in column) for length, column in lengths}
+def _repeats(records: Sequence[Record]) -> int:
+    return 1 + max(record.repeat for record in records)
 
 
 def _with_repeats(count: int, what: str) -> NextRun | None:
@@ -227,7 +202,7 @@ def _with_repeats(count: int, what: str) -> NextRun | None:
 def basis_of(report: RunReport) -> str:
     """A run's trials and samples: `304 trials of 19 independent questions; 1 without a score (1 error)`.
 
-    Questions of L-Eval that share a document are one sample: `15 trials of 15 questions on 3 independent documents`.
+    Questions of L-Eval that share a document are one sample.
     """
     counts = Counter([entry.trial.outcome for entry in report.asked])
     lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
@@ -241,9 +216,5 @@ def basis_of(report: RunReport) -> str:
         task, panel = entry.trial.task, entry.trial.needle
         own_documents = task_of(task) in OWN_DOCUMENTS
         samples.add((not own_documents and task, not own_documents and task not in leval and panel, entry.trial.sample))
-    of = counted(len(samples), "independent question")
-    if leval == tasks:
-        questions = len({(record.task, record.item) for record in report.records})
-        if len(samples) < questions:
-            of = f"{counted(questions, 'question')} on {counted(len(samples), 'independent document')}"
-    return f"{counted(len(report.records), 'trial')} of {of}{without}"
+    what = "independent document" if leval and leval == tasks else "independent question"
+    return f"{counted(len(report.records), 'trial')} of {counted(len(samples), what)}{without}"

@@ -1,7 +1,7 @@
 """The first sentence of a report: one function for each kind of run. No claim beyond intervals."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -31,9 +31,9 @@ from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, 
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import bar_words, share_words, tally_words
-from needlework.results.style import length_label, length_labels, one_line, percent, percent1
+from needlework.results.style import counted, length_label, length_labels, one_line, percent, percent1
 
-_LISTED = 4  # scores or models, of which each is named
+_LISTED = 4  # models, of which each is named
 _CHANCE = 0.05  # significance level of statements on depth
 _TELLING = 0.2  # score: the least difference of two depths to mention although it may be chance
 
@@ -128,13 +128,10 @@ def _models_clauses(scores: Mapping[str, Tally]) -> list[str]:
 
 
 def _task_clauses(report: RunReport, rows: Sequence[TaskScore]) -> list[str]:
-    if not rows:
-        return []
-    if len(rows) == 1:
-        return _one_task(report, rows[0])
-    model = rows[0].model
-    macro = next((each for each in report.macros if each.model == model), None)
-    return task_clauses(rows, macro, _leval_clauses(report, model))
+    if len(rows) < 2:
+        return _one_task(report, rows[0]) if rows else []
+    macro = next((each for each in report.macros if each.model == rows[0].model), None)
+    return task_clauses(rows, macro, _leval_clauses(report, rows[0].model))
 
 
 def _one_task(report: RunReport, row: TaskScore) -> list[str]:
@@ -149,8 +146,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     labels = list(dict.fromkeys(length_labels([min(lengths), max(lengths)])))
     scored = f"{score} {limit} {' to '.join(labels)} tokens"
     if len(panels) != 1 or (statistics := statistics_of(report, panels[0])) is None:
-        parts = [(f"on {panel.needle}", panel.overall) for panel in panels]
-        return [scored, *_spread_clauses(parts, f"on {len(panels)} parts")]
+        return [scored, *_spread_clauses([(panel.needle, panel.overall) for panel in panels])]
     depth = "" if row.overall.range else _depth_clause(statistics.depth)
     length = length_of(report, panels)
     clause = _length_clause(length) if length else ""
@@ -160,18 +156,15 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
 
 
 def task_clauses(rows: Sequence[TaskScore], macro: Macro | None, means: Sequence[str] = ()) -> list[str]:
-    """`scores 54.3 % (95 % sure: ...) as the mean of 9 kinds of tasks`, `from ... to ..., on 20 tasks`.
+    """`scores 54.3 % (95 % sure: ...) as the mean of 9 kinds of tasks`, `from ... to ...`.
 
     `means`: what to say in place of a macro score, where there is none.
     """
-    leads, missing = list(means), list[str]()
+    leads = list(means)
     if macro is not None and (mean := share_words(macro.score, macro.range)):
         leads = [f"scores {mean} as the mean of {macro.families} kinds of tasks"]
-    elif macro is not None and macro.missing and not means:
-        more = f" and {len(macro.missing) - 1} more have" if len(macro.missing) > 1 else " has"
-        missing = [f"no mean over {macro.families} kinds of tasks, as {one_line(macro.missing[0])}{more} no score"]
-    scores = _spread_clauses([(f"on {row.task}", row.overall) for row in rows], f"on {len(rows)} tasks")
-    return [*leads, *(scores if leads else [f"scores {each}" for each in scores]), *missing]
+    scores = _spread_clauses([(row.task, row.overall) for row in rows])
+    return [*leads, *(scores if leads else [f"scores {each}" for each in scores])]
 
 
 def _leval_clauses(report: RunReport, model: str) -> list[str]:
@@ -208,18 +201,14 @@ def _needlebench_clauses(table: NeedleBench) -> list[str]:
 def _chain_clauses(table: NeedleBench) -> list[str]:
     """The longest chain that the model follows, by language."""
     reached = [
-        f"{reach.needles}{' or more' if reach.dropped is None else ''} statements {_language(reach.name)}"
+        f"{reach.needles}{' or more' if reach.dropped is None else ''} statements in {language}"
         for reach in table.max_needles
+        for language in ["English" if "-EN" in reach.name else "Chinese"]
         if reach.needles is not None
     ]
-    scores = [f"{score} {_language(row.name)}" for row in table.rows
-              if row.name in ("ATC-EN", "ATC-ZH") and (score := _row_score(row, ends=False))]  # fmt: skip
-    lead = f"follows chains of {' and '.join(reached)} (each number up to there at {percent(HELD)} % or more)"
-    return [*([lead] if reached else []), *([f"scores {', '.join(scores)} on them (ATC)"] if scores else [])]
-
-
-def _language(name: str) -> str:
-    return "in English" if "-EN" in name else "in Chinese"
+    if not reached:
+        return []
+    return [f"follows chains of {' and '.join(reached)} (each number up to there at {percent(HELD)} % or more)"]
 
 
 def _row_score(row: NeedleBenchRow, *, ends: bool = True) -> str:
@@ -243,7 +232,7 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
         effective = tables[0].effective
         limit = f"up to {length_label(effective.point)} tokens" if effective.point else "at no length"
         clauses.append(f"by the means alone it holds {bar_words('absolute', effective.threshold)} {limit}")
-    return [*clauses, *_spread_clauses([(f"on {row.task}", row.overall) for row in rows], "task by task")]
+    return [*clauses, *_spread_clauses([(row.task, row.overall) for row in rows])]
 
 
 _LONGBENCH, _CLOSED_BOOK = LONGBENCH_V2
@@ -262,7 +251,7 @@ def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) 
     known = [table for task, table in tables.items() if task in _DATA_SETS]
     if len(known) != 1 or not {row.task for row in rows} <= set(tables):
         return []
-    overall, *groups = known[0].groups
+    overall = known[0].groups[0]
     score = _score_clause(overall.score)
     if not score:
         return []
@@ -271,9 +260,7 @@ def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) 
     clauses = [f"{score} on {name}" + (f" (by {rule} {percent1(by_maker)} %)" if by_maker is not None else "")]
     if _CLOSED_BOOK in tables and (closed := tally_words(tables[_CLOSED_BOOK].groups[0].score, ends=False)):
         clauses.append(f"{closed} without the documents")
-    named = [each for each in groups if each.name not in ("whole text", "text cut") and " " not in each.name]
-    shares = [f"{each.name} {share}" for each in named[:_LISTED] if (share := tally_words(each.score, ends=False))]
-    return [*clauses, *([", ".join(shares)] if len(shares) > 1 else [])]
+    return clauses
 
 
 # Runs on the user's own documents
@@ -281,24 +268,29 @@ def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) 
 
 def _document_clauses(scores: DocumentScores, position: Tally | None) -> list[str]:
     """The clauses on own documents; none without a score. `position`: the answers of `doc_position`."""
-    count = f"{scores.questions} questions" if scores.questions != 1 else "one question"
+    count = counted(scores.questions, "question")
     whole = _largest(scores, WHOLE) or _largest(scores, FOCUSED)
     share, of = "", f"{count} on your documents"
     if position is not None and position.n:
         share = tally_words(position)
     elif whole is not None:
-        share = share_words(whole.score, range_of(whole.score.value, whole.score.n, whole.unscored))
+        share = _point_words(whole)
         of = of if whole.arm == WHOLE else f"{count}, each with its answer's document alone,"
-    score, _, ends = share.partition(" (")
-    clauses = [f"answers {score} of {of} right{f' ({ends}' if ends else ''}"] if share else []
+    clauses = [f"answers {share} of {of} right"] if share else []
     if position is None or position.range is None:
         clauses.append(_depth_clause(scores.depth))
-    clauses += [_size_clause(scores), *_search_clauses(scores)]
+    clauses.append(_size_clause(scores))
+    for arm, name in (("bm25", "BM25 search"), ("dense", "embedding search")):
+        if point := _largest(scores, arm):
+            clauses.append(f"{name} gives it {_point_words(point)}")
     absent = scores.absent["absent"].hallucination if "absent" in scores.absent else None
     if absent is not None and absent.value is not None:
-        answers = "the answers" if share else f"the answers to {count}"
-        clauses.append(f"makes up {percent1(absent.value)} % of {answers} that are not there")
+        clauses.append(f"makes up {percent1(absent.value)} % of the answers that are not there")
     return [clause for clause in clauses if clause]
+
+
+def _point_words(point: ArmAtPlace) -> str:
+    return share_words(point.score, range_of(point.score.value, point.score.n, point.unscored))
 
 
 def _largest(scores: DocumentScores, arm: str) -> ArmAtPlace | None:
@@ -312,26 +304,8 @@ def _size_clause(scores: DocumentScores) -> str:
     if loss is None or whole is None or not loss.sign:
         return ""
     beside = "the right document alone" if _largest(scores, FOCUSED) else "the shortest context"
-    at = f", the answer at depth {scores.size_depths[0]:g} %," if len(scores.size_depths) == 1 else ""
     points = f"{'loses' if loss.mean < 0 else 'gains'} {percent1(abs(loss.mean))} points"
-    return f"{points} when it reads {length_label(whole.length)} tokens{at} in place of {beside}"
-
-
-def _search_clauses(scores: DocumentScores) -> Iterator[str]:
-    """Search in place of reading everything, and whether the intervals of both lie apart."""
-    whole = _largest(scores, WHOLE)
-    for arm, name in (("bm25", "BM25 search"), ("dense", "embedding search")):
-        other = _largest(scores, arm)
-        if whole is None or other is None or other.length != whole.length:
-            continue
-        ends = (whole.score.low, whole.score.high, other.score.low, other.score.high)
-        if None in ends or range_of(other.score.value, other.score.n, other.unscored) is not None:
-            continue
-        low, high, other_low, other_high = (end or 0.0 for end in ends)
-        share = f"{name} gives it {percent1(other.score.value or 0.0)} %"
-        if other.tokens and whole.tokens and other.tokens < whole.tokens:
-            share += f" with {100 * other.tokens / whole.tokens:.2g} % of the tokens"
-        yield share if high < other_low or other_high < low else f"{share}, no difference shown"
+    return f"{points} when it reads {length_label(whole.length)} tokens in place of {beside}"
 
 
 # Clauses of several kinds of runs: scores, lengths, depths, what the scores leave out
@@ -344,22 +318,13 @@ def _score_clause(tally: Tally) -> str:
     return f"scores {share}{' (one sample: says nothing of others)' if alone else ''}" if share else ""
 
 
-def _spread_clauses(scores: Sequence[tuple[str, Tally]], scope: str) -> list[str]:
-    """`25.0 % on chain, 90.0 % on niah`, from the lowest on; of many scores the lowest and the highest.
-
-    `scores`: with the words that follow each; `scope`: the words that follow all of them.
-    """
+def _spread_clauses(scores: Sequence[tuple[str, Tally]]) -> list[str]:
+    """`from 25.0 % on chain to 90.0 % on niah`; nothing without a score."""
     known = sorted(
         (tally.mean, one_line(name)) for name, tally in scores if tally.mean is not None and tally.range is None
     )
-    if len(known) < 2:
-        return []
-    (low, worst), (high, best) = known[0], known[-1]
-    if low == high:
-        return [f"{percent1(low)} % each {scope}"]
-    if len(known) <= _LISTED:
-        return [", ".join(f"{percent1(score)} % {name}" for score, name in known)]
-    return [f"from {percent1(low)} % {worst} to {percent1(high)} % {best}, {scope}"]
+    ends = list(dict.fromkeys(f"{percent1(score)} % on {name}" for score, name in known[:1] + known[-1:]))
+    return [f"from {' to '.join(ends)}"] if len(ends) > 1 else ends
 
 
 def _length_clause(length: EffectiveLength) -> str:
@@ -367,24 +332,16 @@ def _length_clause(length: EffectiveLength) -> str:
     Empty where scores do not say it: nothing was scored, or undecided answers decide."""
     if length.longest_tested is None or length.hangs or (length.rule == "relative" and not length.base):
         return ""
-    bar, low = bar_words(length.rule, length.threshold), length.conservative
+    bar = bar_words(length.rule, length.threshold)
     if length.status == "at least":
-        scored = " with a score" if length.longest_asked not in (None, length.longest_tested) else ""
-        return f"holds {bar} at every length{scored}, up to {length_label(length.longest_tested)} tokens (95 % sure)"
+        return f"holds {bar} at every length, up to {length_label(length.longest_tested)} tokens (95 % sure)"
     if length.status == "none":
         return f"does not hold {bar} at any length, {length_label(length.decisive)} tokens included (95 % sure)"
-    limit = f"up to {length_label(length.point)} tokens" if length.point is not None else "at no length"
+    limit = "at no length" if length.point is None else f"up to {length_label(length.point)} tokens"
     if length.few:
-        count = "one question" if length.samples == 1 else f"{length.samples} questions"
+        count = counted(length.samples or 0, "question")
         return f"in this run it held {bar} {limit}, but {count} a length cannot prove that ({length.needed} can)"
-    high, sure = None if length.optimistic == length.longest_tested else length.optimistic, "95 % sure"
-    if length.optimistic is None:
-        sure += ": at no length"
-    elif low is None:
-        sure = "nothing about it is 95 % sure yet" if high is None else f"95 % sure: at most {length_label(high)}"
-    elif low != high:
-        sure += f": {length_label(low)}{' or more' if high is None else f' to {length_label(high)}'}"
-    return f"holds {bar} {limit if length.point is not None else f'{limit} by its scores'} ({sure})"
+    return f"holds {bar} {limit} (95 % sure: {length.between})"
 
 
 _SHAPES = {

@@ -172,15 +172,15 @@ def test_a_base_of_nothing_has_nothing_to_keep(trials_of):
     assert relative_length(unknown, base_of(unknown)).text == "score >= 85 % of the base: undetermined"
 
 
-FEW = "lower bound none (needs at least 24 samples at bar 85.6)"
+FEW = "proof takes at least 24 samples"
 
 
 @pytest.mark.parametrize(
     ("samples", "longest", "words"),
     [
-        (1, 1.0, "4k in the one sample tested; no statement about the model"),
-        (3, 1.0, f"4k in the 3 samples tested; {FEW}"),
-        (12, 0.0, f"1k in the 12 samples tested; {FEW}, up to 1k possible"),
+        (1, 1.0, f"4k in the 1 sample tested, 95 % interval none to 4k or more, {FEW}"),
+        (3, 1.0, f"4k in the 3 samples tested, 95 % interval none to 4k or more, {FEW}"),
+        (12, 0.0, f"1k in the 12 samples tested, 95 % interval none to 1k, {FEW}"),
         (24, 1.0, ">= 4k (longest tested)"),
         (24, 0.0, "1k, 95 % interval 1k"),
     ],
@@ -255,7 +255,7 @@ def test_deciding_answers_turns_no_claim_into_its_opposite(counts, seed, share):
         assert (before.longest_passing or 0) <= (after.longest_passing or 0)
 
 
-UNDECIDED = "80 undecided answers: by the scores alone none if they are misses, 1k if hits"
+UNDECIDED = "80 undecided answers: by the scores alone none as misses, 1k as hits"
 
 
 @pytest.mark.parametrize(
@@ -267,11 +267,11 @@ UNDECIDED = "80 undecided answers: by the scores alone none if they are misses, 
          f"undetermined at 500, 95 % interval none to 1k or more, {UNDECIDED}"),
         ([(0, 40, 2, 0), (0, 40, 0, 0)], "none", False, "none, 95 % interval none"),
         ([(0, 5, 40, 0), (0, 40, 0, 0)], "undetermined", True, ("undetermined at 500, 95 % interval none to 500,"
-         " 40 undecided answers: by the scores alone none if they are misses, 500 if hits")),
+         " 40 undecided answers: by the scores alone none as misses, 500 as hits")),
         ([(200, 0, 1, 0), (200, 0, 0, 2)], "at least", False, ">= 1k (longest tested)"),  # few take nothing away
         # A length of undecided answers alone was tested.
         ([(40, 0, 0, 0), (0, 0, 40, 0)], "undetermined", True, ("undetermined at 1k, 95 % interval 500 to 1k or more,"
-         " 40 undecided answers: by the scores alone 500 if they are misses, 1k if hits")),
+         " 40 undecided answers: by the scores alone 500 as misses, 1k as hits")),
     ],
 )  # fmt: skip
 def test_undecided_answers_by_hand(counts, status, hangs, words):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
@@ -36,14 +35,8 @@ def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record)
     assert headline_of(run_report(records)).next_run == NextRun(PROOF, 5)
 
 
-def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make_record):
-    def next_run(records, repeats=None):
-        manifest = {"suites": [{"task": "niah", "repeats": repeats}]} if repeats else {}
-        return headline_of(run_report(records, facts=run_facts(manifest, "r"))).next_run
-
+def test_lengths_of_an_older_session_do_not_count(make_record):
     repeats = {500: 4, 1000: 2, 2000: 4}
     records = [make_record(length=length, repeat=at) for length, count in repeats.items() for at in range(count)]
-    assert next_run(records, 2) == NextRun(PROOF, 24)
-    assert next_run(records, 24) is None
-    assert next_run(records[:4], 2) == NextRun(HALF, 8)
-    assert next_run(records[:4]) == NextRun(HALF, 16)
+    assert headline_of(run_report(records)).next_run == NextRun(PROOF, 24)
+    assert headline_of(run_report(records[:4])).next_run == NextRun(HALF, 16)
