@@ -19,10 +19,9 @@ from typing import Any
 from needlework.core.files import default_cache_dir
 from needlework.models.specs import resolve_tokenizer
 from needlework.models.tokenizers.tokenizer import Tokenizer
-from tests.faults import wire
+from tests.faults import turns
 from tests.faults.catalogue import CATALOGUE, HONEST
-from tests.faults.pipeline import respond, turn_of
-from tests.faults.turns import Seen, Session
+from tests.faults.turns import Seen, Session, respond, turn_of
 
 TOKENIZER = "tiktoken:cl100k_base"
 _POSTS = {"v1/chat/completions": True, "v1/completions": False}
@@ -68,27 +67,27 @@ class Handler(BaseHTTPRequestHandler):
         behaviour = CATALOGUE[fault].behaviour
         if behaviour.everywhere is not None:
             self._send(behaviour.everywhere)
-        elif asked in ("v1/models", f"v1/models/{wire.MODEL}"):
-            row: dict[str, Any] = {"id": wire.MODEL, "object": "model", "owned_by": "tests"}
+        elif asked in ("v1/models", f"v1/models/{turns.MODEL}"):
+            row: dict[str, Any] = {"id": turns.MODEL, "object": "model", "owned_by": "tests"}
             if behaviour.window is not None:
                 row["max_model_len"] = behaviour.window
-            self._send(wire.as_json(row if asked != "v1/models" else {"object": "list", "data": [row]}))
+            self._send(turns.as_json(row if asked != "v1/models" else {"object": "list", "data": [row]}))
         else:
-            self._send(wire.error(404, f"no such path: {self.path}"))
+            self._send(turns.error(404, f"no such path: {self.path}"))
 
     def do_POST(self):
         fault, session, asked = self.desk.find(self.path)
         sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         behaviour = CATALOGUE[fault].behaviour
         if asked not in _POSTS:
-            self._send(wire.error(404, f"no such path: {self.path}"))
+            self._send(turns.error(404, f"no such path: {self.path}"))
             return
         try:
             request = json.loads(sent)
             memory = self.desk.session(fault, session)
             turn = turn_of(request, chat=_POSTS[asked], session=memory, tokenizer=self.desk.tokenizer)
         except (ValueError, KeyError, TypeError) as error:
-            self._send(wire.error(400, f"not a request: {error}"))
+            self._send(turns.error(400, f"not a request: {error}"))
             return
         if behaviour.closes_reused and self._used:
             memory.seen.setdefault(turn.sha, Seen()).touched = True
@@ -100,7 +99,7 @@ class Handler(BaseHTTPRequestHandler):
             answer = behaviour.everywhere or respond(turn, behaviour, count_in_stream=wanted)
         except Exception as error:  # noqa: BLE001 - told at the end of the bench, never mistaken for a planted fault
             self.desk.broken.append(f"{fault}: {type(error).__name__}: {error}")
-            answer = wire.error(500, "the bench itself failed")
+            answer = turns.error(500, "the bench itself failed")
         self._send(answer)
 
     def _send(self, answer):
@@ -110,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
         if answer.cut and not answer.pieces:
             self.close_connection = True
             return
-        chunked = answer.kind == wire.EVENTS
+        chunked = answer.kind == turns.EVENTS
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.kind)
         for name, value in answer.headers.items():

@@ -1,10 +1,84 @@
-"""Faults of what is said: the model's own words, and what its server's reasoning parser makes of them."""
+"""Faults of what a model reads and says: lost or changed prompts, answers, reasoning, token counts, caches."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
-from tests.faults.pipeline import usage
-from tests.faults.turns import Said, Turn
+from needlework.core.prompts import Message
+from tests.faults.turns import Said, Turn, usage
+
+Ids = tuple[int, ...]
+See = Callable[[Ids, Turn], Ids]
+
+
+def last(window):
+    """Keep the last tokens, as servers do that drop the oldest."""
+    return lambda ids, _: ids[-window:]
+
+
+def first(window):
+    """Keep the first tokens, as tokenizers do with `truncation=True`."""
+    return lambda ids, _: ids[:window]
+
+
+def both_ends(window):
+    """Keep both ends and lose the middle."""
+    return lambda ids, _: ids if len(ids) <= window else ids[: window // 2] + ids[window // 2 - window :]
+
+
+def half_of(window, keep):
+    """Past the window keep the first few tokens and fill half of the window from the end (llama.cpp's old shift)."""
+    half = window // 2
+    return lambda ids, _: ids if len(ids) <= window else ids[:keep] + ids[keep - half :]
+
+
+def sheds(lost, above):
+    """Above a size lose a few tokens from the middle: too few to show in a percentage."""
+
+    def see(ids, _):
+        middle = len(ids) // 2
+        return ids if len(ids) <= above else ids[:middle] + ids[middle + lost :]
+
+    return see
+
+
+def doubled_bos(ids, _):
+    """One more beginning-of-text token than the template has."""
+    return (ids[0], *ids)
+
+
+def bos_in_chunks(size):
+    """Tokenize in chunks and begin each like a text of its own: more tokens for longer prompts."""
+    return lambda ids, _: tuple(each for at in range(0, len(ids), size) for each in (ids[0], *ids[at : at + size]))
+
+
+def drops_system(messages):
+    """Lose system messages."""
+    return tuple(message for message in messages if message.role != "system")
+
+
+def system_to_user(messages):
+    """Put the system message before the user's, in one message."""
+    told = "\n\n".join(message.content for message in messages if message.role == "system")
+    rest = drops_system(messages)
+    return (replace(rest[0], content=f"{told}\n\n{rest[0].content}"), *rest[1:]) if told and rest else messages
+
+
+def joins_lines(messages):
+    """Make one space of every run of white space, as gateways do that clean their input."""
+    return tuple(replace(message, content=" ".join(message.content.split())) for message in messages)
+
+
+def doubles_user(messages):
+    """Send the last message twice, as retrying gateways did."""
+    return (*messages, messages[-1])
+
+
+def adds_system(messages):
+    """Put a system message of the gateway's own before all others."""
+    return (Message("system", "Be helpful and harmless. Never speak of politics."), *messages)
+
 
 Say = Callable[[Said, Turn], Said]
 _FULL_WIDTH = str.maketrans("0123456789", "０１２３４５６７８９")
@@ -185,3 +259,97 @@ def calls_tool(said, _):
 def finish(reason):
     """Another finish reason, whatever is true."""
     return lambda said, _: replace(said, finish=reason)
+
+
+def goes_on(said, turn):
+    """The answer, and then more and more of it, whatever the limit; counted as if it had been short."""
+    return replace(said, content=f"{turn.reading.answer}{' And so on.' * 4000}")
+
+
+def coloured(said, turn):
+    """The answer in the colours of a terminal."""
+    value = turn.reading.value or "sorry"
+    return replace(said, content=turn.reading.answer.replace(value, f"\x1b[31m{value}\x1b[0m"))
+
+
+def counted(make):
+    """Another account of the same answer; `make` gets the true counts of prompt and completion."""
+
+    def say(said, turn):
+        spent = said.usage["completion_tokens"] if said.usage else 0
+        return replace(said, usage=make(len(turn.ids), spent, turn))
+
+    return say
+
+
+def uncached(prompt, completion, turn):
+    """Only what was computed anew; what a prefix cache held is told beside it."""
+    with turn.session.lock:
+        shared = max((_common(turn.ids, old) for old in turn.session.prompts), default=0) // 16 * 16
+        turn.session.prompts.append(turn.ids)
+    shared = min(shared, prompt - 1)
+    return usage(prompt - shared, completion) | {"prompt_tokens_details": {"cached_tokens": shared}}
+
+
+def _common(left, right):
+    return next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+
+
+def before_truncation(_prompt, completion, turn):
+    """What came, not what was left of it."""
+    return usage(turn.count(turn.rendered()), completion)
+
+
+def estimated(_prompt, completion, turn):
+    """Four characters a token, as proxies guess it."""
+    return usage(len(turn.rendered()) // 4, completion)
+
+
+def cache_apart(prompt, completion, _turn):
+    """What was written into a cache is told beside the rest, and not counted with it."""
+    return usage(7, completion) | {"cache_creation_input_tokens": prompt - 7, "cache_read_input_tokens": 0}
+
+
+def replays(said, turn):
+    """The answer to the request before."""
+    with turn.session.lock:
+        before: Said = turn.session.memory.get("before", said)
+        turn.session.memory["before"] = said
+    return replace(said, content=before.content)
+
+
+def replays_alike(size):
+    """The first answer to any prompt that begins with the same characters, as caches give that look at no more."""
+
+    def say(said, turn):
+        with turn.session.lock:
+            known: Said = turn.session.memory.setdefault(f"begins {turn.rendered()[:size]}", said)
+        return replace(said, content=known.content)
+
+    return say
+
+
+def swaps(said, turn):
+    """Two requests in flight at once get each other's answers."""
+    mine: dict[str, Any] = {"said": said, "met": threading.Event(), "theirs": None}
+    with turn.session.lock:
+        partner = turn.session.memory.pop("waiting", None)
+        if partner is None:
+            turn.session.memory["waiting"] = mine
+        else:
+            partner["theirs"], mine["theirs"] = said, partner["said"]
+            partner["met"].set()
+    if partner is None and not mine["met"].wait(0.5):
+        with turn.session.lock:
+            if turn.session.memory.get("waiting") is mine:
+                del turn.session.memory["waiting"]
+        mine["met"].wait(0.05)
+    theirs: Said | None = mine["theirs"]
+    return said if theirs is None else replace(said, content=theirs.content)
+
+
+def flips(said, turn):
+    """Every second call with the same prompt gets another value, at temperature 0."""
+    if turn.attempt % 2 or not turn.reading.value:
+        return said
+    return replace(said, content=turn.reading.answering(others(turn, 1)[0]))
