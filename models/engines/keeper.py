@@ -11,12 +11,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-GRACE_S = 10.0  # between the polite signal and the other one
+_GRACE_S = 10.0  # between the polite signal and the other one
 
 
 def main(log: str, ended: str, command: list[str]) -> int:
@@ -33,29 +31,27 @@ def main(log: str, ended: str, command: list[str]) -> int:
             )
         except OSError as error:
             out.write(f"{command[0]} cannot be started: {error.strerror}\n".encode())
-            tell(ended, 127)
+            _tell(ended, 127)
             return 127
     stopping = threading.Event()
-
-    def stop(*_: object) -> None:
-        if not stopping.is_set():
-            stopping.set()
-            threading.Thread(target=end, args=(server.pid,), daemon=True).start()
-
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, stop)
-    threading.Thread(target=when_the_owner_goes, args=(stop,), daemon=True).start()
-    code = server.wait()
-    if not stopping.is_set():
-        tell(ended, code)
-    sweep(server.pid, family(server.pid))
+        signal.signal(number, lambda *_: stopping.set())
+    threading.Thread(target=lambda: (sys.stdin.buffer.read(), stopping.set()), daemon=True).start()
+    while server.poll() is None and not stopping.wait(0.1):
+        pass
+    children = family(server.pid) - {server.pid}
+    if server.poll() is None:
+        with suppress(OSError, subprocess.TimeoutExpired):
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(_GRACE_S)
+    elif not stopping.is_set():
+        _tell(ended, server.returncode)
+    with suppress(OSError):
+        os.killpg(server.pid, signal.SIGKILL)
+    for pid in children:  # also those that have left the server's process group
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
     return 0
-
-
-def when_the_owner_goes(stop: Callable[[], None]) -> None:
-    """Wait until nobody holds the other end of standard input."""
-    sys.stdin.buffer.read()
-    stop()
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
@@ -66,42 +62,11 @@ def die_with_parent(number: int = signal.SIGKILL) -> None:
         ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
 
 
-def tell(ended: str, code: int) -> None:
+def _tell(ended: str, code: int) -> None:
     """Say how the server ended, whole or not at all."""
     half = Path(f"{ended}.half")
     half.write_text(json.dumps({"code": code}), encoding="ascii")
     half.replace(ended)
-
-
-def end(server: int) -> None:
-    """Ask the server's process group to end, and make it and what it started end."""
-    known = family(server)
-    with suppress(OSError):
-        os.killpg(server, signal.SIGTERM)
-    until = time.monotonic() + GRACE_S
-    while time.monotonic() < until and alive(server):
-        time.sleep(0.05)
-    sweep(server, known)
-
-
-def sweep(server: int, known: set[int]) -> None:
-    """Kill what is left of the group, and of the children that have left it."""
-    with suppress(OSError):
-        os.killpg(server, signal.SIGKILL)
-    for pid in known - {server}:
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def alive(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except ProcessLookupError:
-        return False
-    except OSError:  # no /proc here
-        return True
 
 
 def family(server: int) -> set[int]:

@@ -89,9 +89,6 @@ def looks_secret(option: str) -> bool:
 
 
 def _read(path: str, engine: str, table: Mapping[str, Any]) -> Recipe:
-    for key in table.keys() - set(Recipe.__struct_encode_fields__):
-        if fields := get_close_matches(key, Recipe.__struct_encode_fields__, n=1):
-            raise InputError(f"--serve {path}", key, f"did you mean {fields[0]}?")
     try:
         recipe = msgspec.convert({**table, "engine": engine}, Recipe)
     except msgspec.ValidationError as error:
@@ -168,9 +165,7 @@ def _translated(recipe: Recipe, word: Word, value: str | None) -> list[str]:
         value = str(parse_tokens("--serve-arg window", value))
     if isinstance(how, Mapping):
         if value not in how:
-            near = get_close_matches(value, how, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise InputError(f"--serve-arg {word}", value, f"{hint}{recipe.engine} takes {', '.join(how)}")
+            raise InputError(f"--serve-arg {word}", value, f"{recipe.engine} takes {', '.join(how)}")
         return list(how[value])
     options = (how,) if isinstance(how, str) else how
     return [part for option in options for part in (_option(option), value)]

@@ -177,7 +177,6 @@ def _is_healthy(port: int, path: str) -> bool:
 
 
 _STARTED = "== "  # begins the line that stands before a server's own lines
-_EXCEPTION = re.compile(r"\b\w*(Error|Exception)\b\W+\w")
 _CONSEQUENCE = re.compile(r"root cause|EngineDead|Cancelled|shut(ting)? ?down", re.IGNORECASE)
 
 
@@ -185,10 +184,8 @@ def _cause(lines: list[str]) -> str:
     """The line that says why a server ended: an engine's other processes may say much after it."""
     starts = [at for at, line in enumerate(lines) if line.startswith(_STARTED)]
     lines = lines[starts[-1] + 1 :] if starts else lines
-    causes = [line for line in lines if not _CONSEQUENCE.search(line)]
-    named = [line for line in causes if _EXCEPTION.search(line)]
-    errors = [line for line in causes if re.search("[Ee]rror|ERROR", line)]
-    return printable(next(reversed(named or errors or lines), "without a word"), 200)
+    errors = [line for line in lines if "error" in line.lower() and not _CONSEQUENCE.search(line)]
+    return printable(next(reversed(errors or lines), "without a word"), 200)
 
 
 def last_lines(log: Path, count: int) -> list[str]:
@@ -243,9 +240,8 @@ class ServedRun:
     def notes(self) -> list[str]:
         """Notes before the run: the checkpoint's own settings may change greedy decoding."""
         settings = self._checkpoint_facts.get("checkpoint's generation_config")
-        engine = self.recipe.engine
-        note = f"{self.name}: its generation_config.json has {settings}; {engine} may apply that to every answer"
-        return [note] if settings else []
+        note = f"generation_config.json has {settings}; {self.recipe.engine} may apply that to every answer"
+        return [f"{self.name}: its {note}"] if settings else []
 
     @property
     def _checkpoint_facts(self) -> dict[str, str]:
@@ -288,10 +284,7 @@ def served_run(settings: Settings) -> ServedRun | None:
     spec = settings.model[0]
     model, tokenizer, weights = _model(recipe, spec)
     # The last part of a path or of a hub's name, without the ending of a GGUF file.
-    name = model.rstrip("/").rpartition("/")[2]
-    name = name[: -len(".gguf")] if name.lower().endswith(".gguf") else name
-    if spec == _EMBEDDED:
-        name = _EMBEDDED
+    name = _EMBEDDED if spec == _EMBEDDED else re.sub(r"(?i)\.gguf$", "", model.rstrip("/").rpartition("/")[2])
     served = ServedRun(recipe, args, model, recipe.served_name or args.get("name") or name, tokenizer, weights)
     served.words(0)
     return served

@@ -7,9 +7,9 @@ of the table below is a field of xllamacpp's `CommonParams`, with dashes or unde
 import os
 import signal
 import sys
-import threading
+import time
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any
 
 _FIELDS = {
     "ctx-size": "n_ctx", "parallel": "n_parallel", "batch-size": "n_batch", "ubatch-size": "n_ubatch",
@@ -26,29 +26,19 @@ def main(words: list[str]) -> int:
     params = xllamacpp.CommonParams()
     params.warmup = False
     # Threads beyond the cores wait for each other.
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores
     try:
         for name, value in options(words):
             put(params, name, value)
-        return until_a_signal(xllamacpp.Server(params))
+        _server = xllamacpp.Server(params)
     except (ValueError, RuntimeError) as error:
         print(f"error: {error}", flush=True)
         return 2 if isinstance(error, ValueError) else 1
-
-
-def until_a_signal(_server: object) -> NoReturn:
-    """Hold the server until a signal, then exit at once: its own end would wait for its prompt."""
-    done = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: done.set())
-    while not done.wait(1):  # waits in pieces: a signal is seen between them
-        pass
-    os._exit(0)
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for number in (signal.SIGTERM, signal.SIGINT):  # its own end would wait for its prompt
+        signal.signal(number, lambda *_: os._exit(0))
+    while True:
+        time.sleep(1)  # a signal is seen between two of these
 
 
 def options(words: list[str]) -> list[tuple[str, str | None]]:

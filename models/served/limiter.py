@@ -35,34 +35,20 @@ _STATE: Mapping[Sign, News] = {
 _REPORTED_S = 5.0  # a state must last so long before it is reported: single faults pass
 
 
-@dataclass(slots=True)
 class RequestLimiter:
-    """The state of one server's requests. Methods take the time in seconds, of a monotonic clock.
+    """The state of one server's requests. Methods take the time in seconds, of a monotonic clock."""
 
-    `width`: the highest limit at the start, `ceiling`: the highest one now.
-    """
-
-    width: int
-    ceiling: int = field(init=False)
-    limit: float = field(init=False)
-    in_flight: int = field(default=0, init=False)
-    cuts: int = field(default=0, init=False)
-    """Number of reductions of the limit. Requests begun before one do not count: a burst lowers it once."""
-    paused_until: float = field(default=-math.inf, init=False)
-    answered_at: float = field(default=-math.inf, init=False)
-    heard: bool = field(default=False, init=False)
-    """Whether the server has ever shown a sign of life."""
-    _state: News | None = field(default=None, init=False)
-    _streak: int = field(default=0, init=False)
-    """Attempts in a row with this state; the first ended at `_since`."""
-    _since: float = field(default=0.0, init=False)
-    _reported: News | None = field(default=None, init=False)
-    _ended: int = field(default=0, init=False)
-    _turned_away: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        self.ceiling = self.width
-        self.limit = float(self.width)
+    def __init__(self, width: int) -> None:
+        self.width = self.ceiling = width  # the highest limit at the start, and now
+        self.limit = float(width)
+        self.in_flight = 0
+        self.cuts = 0  # of the limit; requests begun before one do not count: a burst lowers it once
+        self.paused_until = self.answered_at = -math.inf
+        self.heard = False  # whether the server has ever shown a sign of life
+        self._state: News | None = None
+        self._streak, self._since = 0, 0.0  # attempts in a row with this state; the time of the first
+        self._reported: News | None = None
+        self._ended = self._turned_away = 0  # in this round
 
     def narrow(self, most: int) -> None:
         """Lower the highest limit to `most`."""

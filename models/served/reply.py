@@ -49,11 +49,9 @@ class Events:
     def take(self, chunk: bytes) -> bool:
         """Add a chunk; return whether the answer says that it is complete."""
         before = self._parts.texts
-        chunk = self._rest + chunk
-        half = chunk[-1:] if chunk.endswith(b"\r") else b""  # the second half of a line end may follow
-        chunk = chunk.removesuffix(half).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, rest = chunk.split(b"\n")
-        self._rest = rest + half
+        lines = (self._rest + chunk).splitlines(keepends=True)
+        # The rest of a line, or the second half of its end, may follow.
+        self._rest = b"" if not lines or lines[-1].endswith(b"\n") else lines.pop()
         for line in lines:
             self._add(line)
         self._with_text += self._parts.texts > before
@@ -63,7 +61,7 @@ class Events:
         if self._ended:
             return
         try:
-            line = raw.decode().strip("\r")
+            line = raw.decode().rstrip("\r\n")
         except UnicodeDecodeError:
             shown = raw[:200].decode("utf-8", "replace")
             raise UnreadableError(f"an event of the stream is not UTF-8: {shown!r}") from None
@@ -85,7 +83,10 @@ class Events:
         if data == "[DONE]":
             self._ended = True
             return
-        event = _json(data)
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError):
+            event = None
         if self._event == "error":
             raise ServerSaidError(error_in(event) or event if isinstance(event, dict) else {"message": data})
         self._data = data if event is None else ""
@@ -107,14 +108,6 @@ class Events:
         response = parts.response(self._prompt)
         in_pieces = self._with_text > 1 or response.completion_tokens == 1
         return replace(response, ttft_s=self._ttft_s if in_pieces else None)
-
-
-def _json(data: str) -> Any:
-    """The JSON value; `None` for invalid JSON."""
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
 
 
 @dataclass(slots=True)
@@ -173,7 +166,7 @@ class _Parts:
         if not self.has_choice:
             raise UnreadableError("the answer has no choices")
         finish = finish_of(self.finish_reason)
-        if gave_up(finish):
+        if finish.lower() in _GAVE_UP:
             raise HangUpError(f"the server gave up in the middle of the answer: {finish}", begun=True)
         counts = token_counts(self.usage, self.timings)
         # Some gateways send the whole text so far in each piece.
@@ -280,11 +273,6 @@ def finish_of(word: Any) -> str:
     """`stop`, `length`, `content_filter`, `missing`, or the server's own word where we know none for it."""
     text = str(word).strip()
     return _FINISH_OF.get(text.lower(), text) if word else "missing"
-
-
-def gave_up(finish: str) -> bool:
-    """Whether a finish reason says that the server stopped before the model did."""
-    return finish.lower() in _GAVE_UP
 
 
 def text_and_reasoning(choice: Mapping[str, Any]) -> tuple[str, str]:

@@ -128,8 +128,7 @@ class ServerFacts:
         """The fingerprint of the server's self-description, asked for once; empty if nobody answers."""
         with self._asking:
             if self._server is None:
-                facts = self._once("server", self._learn_server)
-                self._server = {str(name): str(value) for name, value in facts.items()}
+                self._server = self._once("server", self._learn_server)
             return fingerprint(self._server)
 
     def calibration(self, request: Request) -> Calibration:

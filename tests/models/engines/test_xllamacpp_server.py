@@ -7,15 +7,20 @@ from needlework.models.engines.xllamacpp_server import options, put
 xllamacpp = pytest.importorskip("xllamacpp")
 
 
+def parsed(words):
+    params = xllamacpp.CommonParams()
+    for name, given in options(words.split()):
+        put(params, name, given)
+    return params
+
+
 @pytest.mark.parametrize(
     ("words", "field", "value"),
     [
         ("--ctx-size 4096", "n_ctx", 4096),
         ("--flash-attn on", "flash_attn_type", xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED),
         ("--cache-type-k q8_0", "cache_type_k", xllamacpp.ggml_type.GGML_TYPE_Q8_0),
-        ("--context-shift", "ctx_shift", True),
         ("--no-context-shift", "ctx_shift", False),
-        ("--no-cache-prompt", "cache_prompt", False),
         ("--no-kv-offload", "no_kv_offload", True),
         ("--rope-freq-scale 0.5", "rope_freq_scale", 0.5),
         ("--chat-template llama2", "use_jinja", False),
@@ -23,10 +28,7 @@ xllamacpp = pytest.importorskip("xllamacpp")
     ],
 )
 def test_an_option_is_set(words, field, value):
-    params = xllamacpp.CommonParams()
-    for name, given in options(words.split()):
-        put(params, name, given)
-    assert getattr(params, field) == value
+    assert getattr(parsed(words), field) == value
 
 
 @pytest.mark.parametrize(
@@ -40,9 +42,5 @@ def test_an_option_is_set(words, field, value):
     ],
 )
 def test_an_option_that_is_wrong_is_one_line(words, told):
-    def parse():
-        for name, given in options(words.split()):
-            put(xllamacpp.CommonParams(), name, given)
-
     with pytest.raises(ValueError, match=told):
-        parse()
+        parsed(words)
