@@ -15,21 +15,12 @@ from needlework.core.files import replace_closed_streams
 COMMANDS = {
     "compare": ("needlework.results.compare.command", "compare two runs or more, trial by trial"),
     "export": ("needlework.results.files.export", "a run as logs of inspect_ai"),
-    "history": (
-        "needlework.results.compare.history",
-        "runs in order, by date or step, and their changes",
-    ),
+    "history": ("needlework.results.compare.history", "runs in order, by date or step, and their changes"),
     "judge": ("needlework.results.leval.judge", "have a judge compare two L-Eval prediction files"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
     "launch": ("needlework.cluster.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),
-    "leaderboard": (
-        "needlework.results.compare.leaderboard",
-        "models of many runs beside each other, and their ranks",
-    ),
-    "leval-export": (
-        "needlework.results.leval.submission",
-        "the folder that L-Eval's leaderboard asks for, from runs",
-    ),
+    "leaderboard": ("needlework.results.compare.leaderboard", "models of many runs beside each other, and their ranks"),
+    "leval-export": ("needlework.results.leval.submission", "the folder that L-Eval's leaderboard asks for, from runs"),
     "matrix": ("needlework.cluster.matrix", "run configurations over the same cells, and compare them"),
     "merge": ("needlework.results.merge.command", "put the shards of a run together, and judge its gates"),
     "plot": ("needlework.results.plot", "draw heatmaps from our results or another system's"),
@@ -39,10 +30,7 @@ COMMANDS = {
     "run": ("needlework.pytest_plugin.run_command", "run the benchmarks; --help lists their options"),
     "schema": ("needlework.results.files.schema", "print the JSON Schema of a record"),
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
-    "serve": (
-        "needlework.results.web.command",
-        "pages for people: rate, annotate, review, on this machine alone",
-    ),
+    "serve": ("needlework.results.web.command", "pages for people: rate, annotate, review, on this machine alone"),
     "status": ("needlework.results.merge.status", "how far a run and each of its shards are"),
 }
 

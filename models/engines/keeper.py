@@ -36,7 +36,12 @@ def main(log: str, ended: str, command: list[str]) -> int:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
-    threading.Thread(target=lambda: (sys.stdin.buffer.read(), stopping.set()), daemon=True).start()
+
+    def wait_for_owner() -> None:
+        sys.stdin.buffer.read()
+        stopping.set()
+
+    threading.Thread(target=wait_for_owner, daemon=True).start()
     while server.poll() is None and not stopping.wait(0.1):
         pass
     children = family(server.pid) - {server.pid}

@@ -3,7 +3,6 @@
 import glob
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -99,33 +98,21 @@ class AnswerFiles:
 
     def __init__(self, paths: Sequence[str]) -> None:
         """Raises `InputError` for a file that cannot be read or holds no answers."""
-        self._lines: dict[str, tuple[Path, int, str]] = {}  # file, offset, what a whole answer says
-        self._cells: Counter[str] = Counter()
+        self._lines: dict[str, tuple[Path, int, bool]] = {}  # file, offset, whether it is a whole answer
+        self._cells: set[str] = set()
         self.lines = self.spoilt = 0
-        self.contradicted: set[str] = set()
         for path in dict.fromkeys(map(Path, paths)):
             for offset, line in _lines_of(path):
                 self.lines += 1
-                if (answer := _answer_of(line)) is None:
+                if (read := _answer_of(line)) is None:
                     self.spoilt += 1
-                else:
-                    self._add(path, offset, *answer)
+                    continue
+                custom_id, answer = read
+                self._cells.add(custom_id.partition("-")[0])
+                if custom_id not in self._lines or not self._lines[custom_id][2]:
+                    self._lines[custom_id] = (path, offset, answer.whole)
         if not self.lines:  # an error file alone is often empty
             raise InputError(_IN, paths[0], "is empty: give the service's output file, and its error file")
-
-    def _add(self, path: Path, offset: int, custom_id: str, answer: BatchAnswer) -> None:
-        is_trial = calibration_of(custom_id) is None  # each batch has short requests of its own
-        content = [answer.body.get("choices"), answer.body.get("usage")] if answer.whole else None
-        text = json.dumps(content, sort_keys=True) if content else ""
-        if custom_id in self._lines:
-            before = self._lines[custom_id][2]
-            if before:
-                if is_trial and text and text != before:
-                    self.contradicted.add(custom_id)
-                return
-        else:
-            self._cells[custom_id.partition("-")[0]] += 1
-        self._lines[custom_id] = (path, offset, text)
 
     def get(self, custom_id: str) -> BatchAnswer | None:
         """The answer to a request. Raises `InputError` where its file is gone."""
@@ -144,7 +131,7 @@ class AnswerFiles:
 
     def has_cell(self, cell_id: str) -> bool:
         """Whether a line answers a request of this cell, see `cell_id`."""
-        return self._cells[cell_id] > 0
+        return cell_id in self._cells
 
     def calibrations(self, layout: str) -> tuple[list[int], list[BatchAnswer]] | None:
         """Our counts of the two short requests of a layout, see `layout_id`, and the answers; the last pair."""

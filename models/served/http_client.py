@@ -84,7 +84,6 @@ class HttpClient:
             self._headers.update(self._proxy_headers)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._session: aiohttp.ClientSession | None = None
-        self._loop: asyncio.AbstractEventLoop
         self._closed = False
 
     def send(self, method: str, url: str, body: bytes | None, allowed: Allowed, most: int = LARGEST) -> HttpReply:
@@ -164,7 +163,6 @@ class HttpClient:
         async def note(_session: object, context: SimpleNamespace, _params: object) -> None:
             context.trace_request_ctx.was_kept = True
 
-        self._loop = asyncio.get_running_loop()
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_reuseconn.append(note)
         encrypted = self._root.startswith("https:") or str(self._proxy).startswith("https:")
@@ -191,11 +189,6 @@ class HttpClient:
             task.cancel()
         if self._session is not None:
             event_loop().begin(self._session.close())
-
-    def __del__(self) -> None:
-        session = getattr(self, "_session", None)
-        if session is not None and not session.closed and self._loop.is_running():
-            self._loop.call_soon_threadsafe(lambda: event_loop().begin(session.close()))
 
 
 class _Connector(aiohttp.TCPConnector):

@@ -170,8 +170,7 @@ class ServerFacts:
         return facts, bool(facts)
 
     def _learn_window(self) -> tuple[dict[str, Any], bool]:
-        window = self._transport.discover()
-        return asdict(window), window.tokens is not None
+        return asdict(window := self._transport.discover()), window.tokens is not None
 
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
         counts, responses = self._transport.short_answers(request) or self._ask_both(request)

@@ -82,12 +82,11 @@ def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
             name = " · ".join(forecast.name_of(series))
             costs, most = forecast.costs(rules, lengths, len(depths)), forecast.max_cost(rules, lengths, len(depths))
             prices = prices_of(state.settings.price, series.model)
-            dollars = partial(_dollars, prices, series.suite.answer_tokens) if prices else None
+            dollars = partial(_most_dollars, prices, series.suite.answer_tokens) if prices else None
             yield from plan_lines(name, rules.mode, costs, most, dollars)
 
 
-def _dollars(prices: Prices, answer_tokens: int, cost: Cost) -> float:
-    """The highest price of trials."""
+def _most_dollars(prices: Prices, answer_tokens: int, cost: Cost) -> float:
     answers = cost.trials * answer_tokens
     return prices.dollars(cost.tokens - answers, answers)
 
@@ -137,7 +136,11 @@ def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None
         item for item, cell in cells if cell is None or answers.has_cell(cell_id(cell)) or state.is_stored(cell)
     ]
     left = len(session.items) - len(answered)
-    for line in _file_lines(answers, unknown):
+    if answers.spoilt:
+        line = f"batch-in: {answers.spoilt:,} of {answers.lines:,} lines cannot be read (no JSON, or no custom_id)"
+        state.write_line(line, yellow=True)
+    if unknown:
+        line = f"batch-in: {len(unknown):,} answers are to no request of this run, such as {unknown[0][:80]!r}"
         state.write_line(line, yellow=True)
     if not any(cell_of(item) is not None for item in answered):
         shown = f"none of their {answers.lines:,} lines answers a cell of this run"
@@ -146,16 +149,6 @@ def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None
         count = f"{left:,} of {len(session.items):,}"
         state.write_line(f"batch-in: {count} cells have no answer yet: --batch-out writes them")
     session.items[:] = answered
-
-
-def _file_lines(answers: AnswerFiles, unknown: list[str]) -> Iterator[str]:
-    if answers.spoilt:
-        yield f"batch-in: {answers.spoilt:,} of {answers.lines:,} lines cannot be read (no JSON, or no custom_id)"
-    if unknown:
-        yield f"batch-in: {len(unknown):,} answers are to no request of this run, such as {unknown[0][:80]!r}"
-    if answers.contradicted:
-        count, first = len(answers.contradicted), min(answers.contradicted)
-        yield f"batch-in: {count:,} requests have several different answers, the first counts: {first}"
 
 
 _EVERY_S = 10.0  # between lines of a server that starts

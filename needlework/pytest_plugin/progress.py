@@ -19,15 +19,7 @@ from needlework.results.style import clock
 PROGRESS = "needlework-progress"
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"  # the cursor; the rest of its line
 _QUIET_S = 2.0  # a run that is over by then needs no line
-_NARROWEST = 24
-
-
-def shortened(line: str, columns: int) -> str:
-    """The line without its last parts, as far as it fits; empty where nothing sensible does."""
-    parts = line.split(" · ")
-    while parts and len(" · ".join(parts)) > columns:
-        parts.pop(-2 if len(parts) > 2 else -1)
-    return " · ".join(parts) if columns >= _NARROWEST else ""
+_NARROWEST = 24  # columns
 
 
 class ProgressLine:
@@ -40,7 +32,7 @@ class ProgressLine:
         that `further` names.
         """
         self._writer, self._output, self._live, self._adaptive = writer, output, live, adaptive
-        self._pace = Pace(0, 0)
+        self._pace = Pace()
         self._begun_s = time.monotonic()
         self._is_shown = False
         self._stop = threading.Event()
@@ -108,8 +100,8 @@ class ProgressLine:
         if not self._live:
             plain = line.replace(" · ", " | ")  # a log may be of any encoding
             self._write(f"{chr(10) if column else ''}{plain}\n")
-        elif text := shortened(line, self._writer.fullwidth - column - 2):
-            self._write(f"{_SAVE} {text}{_CLEAR}{_RESTORE}")
+        elif (columns := self._writer.fullwidth - column - 2) >= _NARROWEST:
+            self._write(f"{_SAVE} {line[:columns]}{_CLEAR}{_RESTORE}")
             self._is_shown = True
 
     def _clear(self) -> None:
@@ -125,9 +117,8 @@ class ProgressLine:
 def progress_of(config: pytest.Config, *, adaptive: bool) -> ProgressLine | None:
     """The progress line of a run; `None` with `-q`. `adaptive`: as for `ProgressLine`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-    if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
-        return None
-    output = output_of(config)
+    is_shown = isinstance(reporter, pytest.TerminalReporter) and config.option.verbose >= 0
+    output = output_of(config) if is_shown else None
     if output is None:
         return None
     live = bool(reporter.hasmarkup and reporter.isatty) and sys.platform != "win32"
@@ -139,8 +130,8 @@ def progress_of(config: pytest.Config, *, adaptive: bool) -> ProgressLine | None
 class Pace:
     """The number of cells done, and their rate."""
 
-    cells: int
-    tokens: int  # of the cells' lengths
+    cells: int = 0
+    tokens: int = 0  # of the cells' lengths
     cells_done: int = 0
     tokens_done: int = 0
     prompt_tokens: int = 0  # sent to models

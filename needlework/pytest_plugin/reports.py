@@ -31,8 +31,11 @@ def pytest_runtest_makereport(
     """Attach the record to the call's report."""
     report = yield
     config, state = item.config, run_state(item.config)
-    if report.failed or report.sections:
-        _drop_surrogates(report)
+    # Half surrogates in a failure would end the worker that sends it.
+    text = str(report.longrepr) if report.failed and report.longrepr else ""
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        report.longrepr = text.encode("utf-8", "backslashreplace").decode()
+    report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
     exchange, scored = state.exchange, state.scored
     if call.when == "teardown":
         state.exchange = None
@@ -67,14 +70,6 @@ def pytest_runtest_makereport(
     # As text: reports of workers are sent, and the record of a user's own test may hold what JSON changes.
     cast("Any", report).needlework = (encode_record(record).decode(), shown_as(record, report), facts, fault)
     return report
-
-
-def _drop_surrogates(report: pytest.TestReport) -> None:
-    """Escape half surrogates in a failure: they would end the worker that sends it."""
-    text = str(report.longrepr) if report.failed and report.longrepr else ""
-    if any("\ud800" <= char <= "\udfff" for char in text):
-        report.longrepr = text.encode("utf-8", "backslashreplace").decode()
-    report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
 
 
 def _new_facts(item: pytest.Item, *, is_asked: bool) -> dict[str, Any]:
@@ -206,11 +201,13 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
     JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
     `verdict` says it in words.
     """
-    from needlework.results.gates.decide import WORD, verdict_words
+    from needlework.results.gates.decide import WORD, value_words, verdict_words
 
     # Brackets would be read as a test's parameters.
     name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
     words = f"{WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
+    ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
+    lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
     facts = {
         "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
         "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
@@ -218,19 +215,11 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
         "lost": verdict.losses.lost if verdict.losses else None,
     }  # fmt: skip
     nodeid, location = f"{GATE}{name}", ("gate", 0, name)
-    # pytest's short summary has the first line, as far as it fits: the numbers.
-    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{words}", "inconclusive": ("gate", 0, words)}[verdict.state]
+    # pytest's short summary has the first line, as far as it fits: `0.778 (0.444..1.000), n 27, 3 lost`.
+    brief = f"{value_words(verdict)}{ends}, n {verdict.n}{lost}"
+    longrepr = {"pass": None, "fail": f"{brief}\n{words}", "inconclusive": ("gate", 0, words)}[verdict.state]
     properties = [(name, fact) for name, fact in facts.items() if fact is not None]
     return (
         pytest.TestReport(nodeid, location, {}, _OUTCOMES[verdict.state], longrepr, "call"),
         pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
     )
-
-
-def _brief(verdict: Verdict) -> str:
-    """`0.778 (0.444..1.000), n 27, 3 lost`."""
-    from needlework.results.gates.decide import value_words
-
-    ends = "" if verdict.low is None or verdict.high is None else f" ({verdict.low:.3f}..{verdict.high:.3f})"
-    lost = f", {verdict.losses.lost} lost" if verdict.losses else ""
-    return f"{value_words(verdict)}{ends}, n {verdict.n}{lost}"

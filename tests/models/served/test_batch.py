@@ -118,7 +118,6 @@ def test_a_whole_answer_counts_before_a_fault_in_any_order(tmp_path_factory, ord
     files = answers(tmp_path_factory.mktemp("b") / "o.jsonl", *(lines[number] for number in order))
     assert (answer := files.get("a-1")) is not None
     assert answer.whole
-    assert files.contradicted == set()
 
 
 def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path):
@@ -126,7 +125,7 @@ def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path):
     files = answers(tmp_path / "o.jsonl", *two, '{"response": 1}', "{torn", answered("b-1", {}))
     assert (answer := files.get("a-1")) is not None
     assert answer.body["choices"][0]["message"]["content"] == "one"
-    assert (files.contradicted, files.lines, files.spoilt) == ({"a-1"}, 5, 2)
+    assert (files.lines, files.spoilt) == (5, 2)
     assert files.unknown({"a"}) == ["b-1"]
     assert (files.has_cell("a"), files.has_cell("c")) == (True, False)
 

@@ -12,7 +12,6 @@ from needlework.models.served.reply import (
     Events,
     checked_by_budget,
     finish_of,
-    gave_up,
     read_body,
     text_and_reasoning,
     token_counts,
@@ -104,8 +103,7 @@ def test_finish_reasons(word, meaning):
 
 
 def test_a_server_that_gave_up_is_asked_again():
-    assert [gave_up(word) for word in ("abort", "insufficient_system_resource", "stop")] == [True, True, False]
-    body = {"choices": [{"finish_reason": "abort", "message": {"content": "The code is"}}]}
+    body = {"choices": [{"finish_reason": "Abort", "message": {"content": "The code is"}}]}
     with pytest.raises(HangUpError, match="gave up"):
         read_body(json.dumps(body).encode(), "")
 

@@ -18,7 +18,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.models.model import Response
 from needlework.pipeline.exchange import Exchange
 from needlework.pytest_plugin.latency import benchmark_asked, latency_groups
-from needlework.pytest_plugin.progress import Pace, shortened
+from needlework.pytest_plugin.progress import Pace
 from needlework.pytest_plugin.run_command import _words
 from needlework.results.gates.gate import Verdict
 from needlework.results.run.finish import sending_notes
@@ -113,14 +113,6 @@ def add(tally, **timing):
 )
 def test_speed_sharing_and_the_time_that_is_left(tally, seconds, line):
     assert tally.line(seconds) == line
-
-
-@pytest.mark.parametrize(
-    ("columns", "shown"),
-    [(80, LINE), (40, "2/4 cells · 30 tok/s · 1:00 left"), (25, "2/4 cells · 1:00 left"), (10, "")],
-)
-def test_a_narrow_terminal_keeps_the_most_important_parts(columns, shown):
-    assert shortened(LINE, columns) == shown
 
 
 def run(terminal, folder, model):
