@@ -101,8 +101,6 @@ def test_modules_import_each_other_in_one_direction():
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_folders_have_few_rooms_and_are_not_deep(folder):
-    if folder == "benchmarks":  # one short file for each family of tasks
-        return
     rooms: dict[Path, int] = {}
     for path in modules(folder):
         parts = path.parts

@@ -31,7 +31,7 @@ def test_from_the_page_to_the_numbers(chrome, serve, tmp_path, capsys):
     assert json.loads(cleaned.read_text("utf-8"))["outputs"] == ["Mette Holm", "the west"]
 
     words = ("--leval-data", str(cleaned), "--lengths=1200", "--model=mock:perfect", f"--results-dir={tmp_path}")
-    command = [sys.executable, "-m", "pytest", "benchmarks/test_leval.py", *words, "--run-name=r"]
+    command = [sys.executable, "-m", "pytest", "benchmarks", *words, "--run-name=r"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
     assert "2 scored" in done.stdout, done.stdout + done.stderr
     run = str(tmp_path / "r")
