@@ -8,13 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 from types import FrameType
 from typing import Any, NoReturn
 
 _LONGEST_VALUE, _LONGEST = 120, 600  # characters
-# What is this much like a name of ours is one of them, whatever others call theirs.
-_OURS = 0.75
+_OURS, _NEAR = 0.75, 0.65  # of difflib's ratio: from where on a name of ours, or any, is what was meant
 
 
 class InputError(Exception):
@@ -63,18 +62,10 @@ def printable(text: object, longest: int = _LONGEST) -> str:
 
 
 def nearest(word: str, ours: Iterable[str], theirs: Iterable[str] = ()) -> str:
-    """The nearest of the names, empty where none is near."""
+    """The nearest of the names, empty where none is near; one of ours counts more than another system's."""
     ours = list(ours)
-    near = get_close_matches(word, ours, n=1, cutoff=_OURS) or get_close_matches(word, [*ours, *theirs], n=1)
-    return near[0] if near and _begins_alike(word, near[0]) else ""
-
-
-def _begins_alike(word: str, name: str) -> bool:
-    """Whether the two share more than a few scattered letters, or are the same letters in another order."""
-    if sorted(word) == sorted(name):
-        return True
-    longest = SequenceMatcher(None, word, name, autojunk=False).find_longest_match().size
-    return 2 * longest >= min(len(word), len(name))
+    near = get_close_matches(word, ours, 1, _OURS) or get_close_matches(word, [*ours, *theirs], 1, _NEAR)
+    return near[0] if near else ""
 
 
 def _one_line(value: object) -> str:

@@ -304,3 +304,15 @@ def bars(option: str, value: str) -> tuple[str, ...]:
         if not is_bar:
             raise InputError(option, value, "give a score in percent, such as 85.6 or 90%, or relative, or both")
     return chosen
+
+
+_PRICE = re.compile(r"(\S+=)?[0-9]{1,6}(\.[0-9]{1,6})?(,[0-9]{1,6}(\.[0-9]{1,6})?){1,2}")
+
+
+def price(option: str, value: str) -> str:
+    """Read `0.5,1.5`, `0.5,1.5,0.05` (cached tokens), or `MODEL=0.5,1.5`. Raises `InputError`."""
+    written = "".join(value.split())
+    if not _PRICE.fullmatch(written):
+        remedy = "give dollars per million tokens, of prompts and of answers: 0.5,1.5, or MODEL=0.5,1.5"
+        raise InputError(option, value, remedy)
+    return written

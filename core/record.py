@@ -1,17 +1,19 @@
-"""The record of one trial: a line of the journal, a row of results.json."""
+"""The record of one trial: a line of the journal, a row of results.json; the parts of its needle's label."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import isfinite
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from zlib import crc32
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from needlework.core.grid import Cell
-from needlework.core.labels import label_parts
 
 SCHEMA = 1
 
@@ -268,6 +270,63 @@ def record_of_cell(
     )
 
 
+QUESTIONS = "questions"
+"""The panel of questions, in place of a needle's name."""
+OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
+_DATA_SETS = ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2", "longbench_v2_closed_book")
+_LEVAL = "leval_"
+# The questions of one document are one sample; these share a prompt of worked examples, which makes nothing alike.
+_LEVAL_APART = "leval_gsm100"
+
+_LEVAL_LABEL = re.compile(r"(?P<item>doc(?P<document>\d+)_q(?P<question>\d+))(?:_(?P<arm>[a-z0-9]+))?")
+_OWN_LABEL = re.compile(r"(?P<item>q.+?)(?P<words>(?:_(?:zh|bm25|dense|absent|near|focused))*)")
+_ROW_LABEL = re.compile(r"(?:(?P<group>[a-z0-9_]+?)_)?(?P<item>q[^_]+(?:_[^_]+)*?)(?:_(?P<arm>bm25|dense))?")
+_CHINESE = "zh"
+
+
+class LabelParts(NamedTuple):
+    """The parts of a needle's label."""
+
+    panel: str
+    """What rows of reports are called: the needle, or `questions` (`questions_bm25`, `n8`)."""
+    item: str = ""
+    """The question, or the row of a data set: `q0`, `doc3_q7`; empty for a needle."""
+    arm: str = ""
+    """A retriever (`bm25`, `dense`) or what is missing (`absent`, `near`, `focused`); several are joined by `_`."""
+    sample: int | None = None
+    """The number of the independent sample; `None` where the repeat is."""
+
+
+@lru_cache(maxsize=4_096)  # a run has few labels, and asks for each of its trials many times
+def label_parts(task: str, needle: str) -> LabelParts:
+    """Take the label of a cell of a task apart.
+
+    On documents of one's own each question is a sample, whatever the documents around it; in L-Eval each document is
+    one; of other data sets each row.
+    """
+    if task in OWN_DOCUMENTS:
+        label = _OWN_LABEL.fullmatch(needle)  # a label of another form is a question by itself
+        item, words = (label["item"], label["words"][1:].split("_")) if label else (needle, [])
+        arm = "_".join(word for word in words if word != _CHINESE)
+        return LabelParts(_joined(QUESTIONS, "_".join(words)), item, arm, _number(item, item[1:]))
+    if task in _DATA_SETS and (row := _ROW_LABEL.fullmatch(needle)):
+        arm, name = row["arm"] or "", row["item"][1:]
+        return LabelParts(_joined(row["group"] or QUESTIONS, arm), row["item"], arm, _number(name, name))
+    if task.startswith(_LEVAL) and (label := _LEVAL_LABEL.fullmatch(needle)):
+        arm = label["arm"] or ""
+        sample = label["question" if task == _LEVAL_APART else "document"]
+        return LabelParts(_joined(QUESTIONS, arm), label["item"], arm, int(sample))
+    return LabelParts(needle)
+
+
+def _number(name: str, digits: str) -> int:
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 10 else crc32(name.encode())
+
+
+def _joined(name: str, arm: str) -> str:
+    return f"{name}_{arm}" if arm else name
+
+
 class _KnownReference(Struct):
     """The fields of a reference that readers use; it may have others."""
 
@@ -286,7 +345,7 @@ class _KnownReference(Struct):
 def record_of(fields: object) -> Record:
     """The record of parsed JSON. Raises `ValueError`, which says what is wrong with it."""
     try:
-        record = msgspec.convert(_of_this_version(fields), Record)
+        record = msgspec.convert(fields, Record)
         _check_reference(record.reference)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
@@ -306,31 +365,6 @@ def read_record(line: bytes) -> Record:
 def _check_reference(reference: dict[str, Any]) -> None:
     known = {name: reference[name] for name in _KnownReference.__struct_fields__ if name in reference}
     msgspec.convert(known, _KnownReference)
-
-
-def _of_this_version(line: object) -> object:
-    """A line of a journal; one of the last version's as this version has it.
-
-    That one named the test within the task, and had two shorter kinds for answers that waited for their test.
-    """
-    if not isinstance(line, dict):
-        return line
-    task = line.get("task")
-    if isinstance(task, str) and "@" in task:
-        name, _, test = task.partition("@")
-        line = {**line, "task": name, "test": test}
-    if line.get("outcome") not in ("waiting", "ruled"):
-        return line
-    cell = {"model": "", "task": "", "needle": "", "length": 1, "depth": None, "repeat": 0, "score": None}
-    if line["outcome"] == "waiting":
-        return {**cell, **line, "outcome": WAITING}
-    ruling = line.get("score")
-    if not isinstance(ruling, dict):
-        return line
-    names = {"outcome": "verdict", "score": "value", "scorer": "name", "scorer_version": "version"}
-    names |= {"read_as": "answer", "why": "why"}
-    scored = {name: ruling.get(old) for name, old in names.items()}
-    return {**cell, "key": line.get("key"), **scored, "details": {"score": ruling.get("details")}}
 
 
 def decode_record(line: bytes) -> Record:

@@ -1,51 +1,28 @@
 """Settings of a run and its suites, and where a stored run may name files."""
 
-from __future__ import annotations  # fields are named as the functions that read them
-
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from needlework.core import options
 from needlework.core.errors import InputError
 from needlework.core.grid import DEPTH_SPACINGS, LENGTH_SPACINGS, parse_tokens
-from needlework.core.options import (
-    ForEach,
-    Parsed,
-    any_text,
-    bars,
-    file_limits,
-    key_value,
-    loads,
-    one_of,
-    path,
-    pattern,
-    percent,
-    positive,
-    seconds,
-    shard,
-    some_of,
-    some_tokens,
-    text,
-    trials_or_share,
-    variable,
-    words,
-)
-from needlework.core.prices import price
+from needlework.core.options import ForEach, Parsed
 
 # Checked where settings are read from a file. A grid has at least one length and one depth.
 Count = Annotated[int, Meta(ge=0, lt=10**12)]
 Positive = Annotated[int, Meta(ge=1, lt=10**12)]
 Tokens = Annotated[int, Meta(ge=0, lt=10**12), parse_tokens]
-Percent = Annotated[float, Meta(ge=0, lt=1e12), percent]
+Percent = Annotated[float, Meta(ge=0, lt=1e12), options.percent]
 Amount = Annotated[float, Meta(ge=0, lt=1e12)]
-Texts = Annotated[tuple[str, ...], ForEach(text)]
-Text = Annotated[str, any_text]
+Texts = Annotated[tuple[str, ...], ForEach(options.text)]
+Text = Annotated[str, options.any_text]
 
 
 class FamilyValues(Mapping[str, Parsed]):
@@ -76,17 +53,17 @@ class WrittenOptions(Struct, frozen=True, kw_only=True):
     """Options of a run that decide other fields than those of their names."""
 
     config: str | None = None
-    task: Annotated[tuple[str, ...], words] = ()
+    task: Annotated[tuple[str, ...], options.words] = ()
     resume: bool = True
 
 
 class WrittenSuite(Struct, frozen=True, kw_only=True):
     """Options of what is asked that decide other fields of `Suite` than those of their names."""
 
-    length_spacing: Annotated[str, one_of(*LENGTH_SPACINGS)] = "linear"
-    depth_spacing: Annotated[str, one_of(*DEPTH_SPACINGS)] = "linear"
+    length_spacing: Annotated[str, options.one_of(*LENGTH_SPACINGS)] = "linear"
+    depth_spacing: Annotated[str, options.one_of(*DEPTH_SPACINGS)] = "linear"
     needle: Text | None = None
-    needles: Annotated[tuple[str, ...], ForEach(any_text)] = ()
+    needles: Annotated[tuple[str, ...], ForEach(options.any_text)] = ()
     question: Text | None = None
     answer: Text | None = None
 
@@ -99,23 +76,23 @@ class Suite(Struct, frozen=True, kw_only=True):
     """
 
     task: str
-    lengths: Annotated[tuple[Count, ...], Meta(min_length=1), text]
+    lengths: Annotated[tuple[Count, ...], Meta(min_length=1), options.text]
     length_means: Literal["total", "context"] = "total"  # prompt and answer, or the haystack with its needles alone
-    depths: Annotated[tuple[Amount, ...], Meta(min_length=1), text]
-    language: Annotated[str, words] = "en"
+    depths: Annotated[tuple[Amount, ...], Meta(min_length=1), options.text]
+    language: Annotated[str, options.words] = "en"
     needle_set: str = "codes"  # a name, a file, or needles of the command line as text
     corpus: str = "default"
     text_field: str = "text"
-    file_list: Annotated[tuple[str, ...], words] = ()
+    file_list: Annotated[tuple[str, ...], options.words] = ()
     repeats: Positive = 1
-    controls: Annotated[tuple[str, ...], some_of("absent", "focused", "compacted", or_none=True)] = ()
+    controls: Annotated[tuple[str, ...], options.some_of("absent", "focused", "compacted", or_none=True)] = ()
     scorer: str | None = None  # `None`: the task's
     diff: Percent | None = None  # overrides the needle set's
     prompt: str = "plain"
     template: Literal["chat", "raw"] = "chat"
     system_prompt: Text | None = None
     question_position: Literal["start", "end", "both"] = "end"
-    answer_budget: Annotated[int, Meta(ge=0, lt=10**12), some_tokens] = 64
+    answer_budget: Annotated[int, Meta(ge=0, lt=10**12), options.some_tokens] = 64
     thinking_budget: Tokens = 0
     length_buffer: Tokens = 0  # tokens of each length that stay unused beside prompt and answer
     guide: bool = False
@@ -149,45 +126,45 @@ class Settings(Struct, frozen=True, kw_only=True):
     preset: str = "quick"
     suites: Annotated[tuple[Suite, ...], Meta(min_length=1)]  # of the preset, as the other options change them
     model: Texts = ("smollm2",)
-    model_arg: Annotated[tuple[str, ...], ForEach(key_value)] = ()
+    model_arg: Annotated[tuple[str, ...], ForEach(options.key_value)] = ()
     tokenizer: str | None = None
     base_url: str | None = None
-    api_key_env: Annotated[str, variable] = "OPENAI_API_KEY"
+    api_key_env: Annotated[str, options.variable] = "OPENAI_API_KEY"
     server_id: str | None = None  # stands for the server in keys, in place of its address
     serve: str | None = None
     serve_arg: Texts = ()
     judge: Texts = ()
     judge_base_url: Texts = ()
     judge_strategy: Literal["auto", "rule", "llm", "llm_recall"] = "auto"
-    judge_prompt: Annotated[str, path] | None = None
+    judge_prompt: Annotated[str, options.path] | None = None
     judge_prompt_sha256: str | None = None  # of the file that --judge-prompt names
-    limit: Annotated[float, Meta(ge=0, lt=1e12), trials_or_share] | None = None
+    limit: Annotated[float, Meta(ge=0, lt=1e12), options.trials_or_share] | None = None
     seed: Count = 0
     canary: bool = False
     verify_prompts: bool = False
     strict_model: bool = False
-    too_long_pattern: Annotated[str, pattern] | None = None
+    too_long_pattern: Annotated[str, options.pattern] | None = None
     concurrency: Positive = 8
-    load: Annotated[tuple[str, ...], loads] = ()
+    load: Annotated[tuple[str, ...], options.loads] = ()
     gpus_per_worker: Positive = 1
     cache_policy: Literal["shared", "isolated"] = "shared"
     stability: Count = 0
-    timeout: Annotated[float, Meta(ge=0, lt=1e12), seconds] = 120.0
+    timeout: Annotated[float, Meta(ge=0, lt=1e12), options.seconds] = 120.0
     retries: Count = 4
-    batch_out: Annotated[str, path] | None = None
-    batch_in: Annotated[tuple[str, ...], ForEach(path)] = ()
-    batch_limits: Annotated[tuple[str, ...], file_limits] = ("50000", "200")
+    batch_out: Annotated[str, options.path] | None = None
+    batch_in: Annotated[tuple[str, ...], ForEach(options.path)] = ()
+    batch_limits: Annotated[tuple[str, ...], options.file_limits] = ("50000", "200")
     results_dir: Path = Path("results/runs")
     run_name: str | None = None
     fresh: bool = False
-    shard: Annotated[str, shard] | None = None
+    shard: Annotated[str, options.shard] | None = None
     plan: bool = False
     power: str | None = None
-    price: Annotated[tuple[str, ...], ForEach(price)] = ()
-    max_cost: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
+    price: Annotated[tuple[str, ...], ForEach(options.price)] = ()
+    max_cost: Annotated[float, Meta(ge=0, lt=1e12), options.positive] | None = None
     max_tokens: Tokens | None = None
-    gpu_memory: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
-    tokens_per_s: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
+    gpu_memory: Annotated[float, Meta(ge=0, lt=1e12), options.positive] | None = None
+    tokens_per_s: Annotated[float, Meta(ge=0, lt=1e12), options.positive] | None = None
     relative_to: str | None = None
     save_prompts: bool = False
     heatmap_colors: Literal["viridis", "red-yellow-green", "safe", "field"] = "viridis"
@@ -198,7 +175,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     allow_different_dtypes: bool = False
     top_up: Count = 0
     adaptive: Literal["quick", "normal", "careful"] | None = None
-    adaptive_bar: Annotated[tuple[str, ...], bars] = ("85.6",)
+    adaptive_bar: Annotated[tuple[str, ...], options.bars] = ("85.6",)
     adaptive_tokens: Tokens | None = None
     censored_is_wrong: bool = False
 
@@ -220,6 +197,29 @@ def family_options(suite: Suite, kind: type[Kind]) -> Kind:
     """A family's options as its Struct, whose fields are option keys; missing ones have their defaults."""
     values: Any = {name: suite.family[name] for name in kind.__struct_fields__ if name in suite.family}
     return kind(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Dollars per million tokens."""
+
+    prompt: float
+    answer: float
+    cached: float  # of prompt tokens that a cache had
+
+    def dollars(self, prompt: float, answer: float, cached: float = 0) -> float:
+        """The price of so many tokens; `cached`: of the prompt's."""
+        return ((prompt - cached) * self.prompt + cached * self.cached + answer * self.answer) / 1e6
+
+
+def prices_of(written: Sequence[str], model: str) -> Prices | None:
+    """The prices of a model (a SPEC, or its name in records): its own in `--price`, else those of all."""
+    by_name = dict(each.rpartition("=")[::2] for each in written)
+    numbers = by_name.get(model, by_name.get(""))
+    if numbers is None:
+        return None
+    prompt, answer, *cached = map(float, numbers.split(","))
+    return Prices(prompt, answer, *(cached or [prompt]))
 
 
 READ = "--read"

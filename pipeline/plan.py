@@ -8,8 +8,7 @@ from pathlib import Path
 
 from needlework.core.errors import printable
 from needlework.core.grid import Cell, depth_label
-from needlework.core.prices import prices_of
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite, family_options, prices_of
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.tasks.arms import split_label

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, run_command
-from needlework.core.labels import OWN_DOCUMENTS
+from needlework.core.record import OWN_DOCUMENTS
 from needlework.results.files.read_run import load_panels, manifest_at, read_run
 from needlework.results.pictures.draw import COLORS
 from needlework.results.pictures.files import BOTH, parse_formats, write_charts, write_combined

@@ -11,8 +11,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.prices import Prices, prices_of
-from needlework.core.settings import Settings
+from needlework.core.settings import Prices, Settings, prices_of
 from needlework.haystack_fixtures.needles.needle_sets import CODES_EACH
 from needlework.models.specs import parse_spec
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state

@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
-from needlework.core.labels import label_parts
-from needlework.core.record import Record
+from needlework.core.record import Record, label_parts
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, sample_depths
 from needlework.results.gates.decide import gate_groups, judge_gate, judge_group

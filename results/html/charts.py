@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from needlework.core.labels import OWN_DOCUMENTS
+from needlework.core.record import OWN_DOCUMENTS
 from needlework.results.html.page import on_one_line, percent_number
 from needlework.results.report.charts import document_charts, panel_charts
 from needlework.results.report.section import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell, Table

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
-from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import UNDECIDED, UNSCORED, Record
+from needlework.core.record import OWN_DOCUMENTS, UNDECIDED, UNSCORED, Record
 from needlework.results.html.charts import grid_view, picture_of, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import on_one_line, page, percent_number

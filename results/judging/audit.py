@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import read_text
-from needlework.core.labels import OWN_DOCUMENTS
+from needlework.core.record import OWN_DOCUMENTS
 from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import json_rows
 from needlework.results.statistics.agreement import agreement, share

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from needlework.core.grid import depth_label
-from needlework.core.labels import OWN_DOCUMENTS
+from needlework.core.record import OWN_DOCUMENTS
 from needlework.results import style
 from needlework.results.records.samples import grouped, task_of
 from needlework.results.report.panels import headline, scored_of

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from needlework.core.errors import InputError
-from needlework.core.prices import Prices, prices_of
 from needlework.core.record import Record
+from needlework.core.settings import Prices, prices_of
 from needlework.results.records.samples import grouped
 
 _UNPAID = ("skipped", "error")

@@ -7,8 +7,7 @@ from typing import Any
 from msgspec import Struct, structs
 from msgspec.structs import asdict
 
-from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
+from needlework.core.record import OWN_DOCUMENTS, SCORED, OutcomeName, Record, RetrievalFacts
 from needlework.results.records.samples import control_of, grouped, retriever_of
 from needlework.results.statistics.absent import AbsentTwins, abstains, is_absent, twins_of
 from needlework.results.statistics.agreement import Agreement, agreement

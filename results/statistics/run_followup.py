@@ -8,8 +8,7 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import UNSCORED, Record
+from needlework.core.record import OWN_DOCUMENTS, UNSCORED, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import grouped, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import NOTHING_SAID, OutcomeName
+from needlework.core.record import NOTHING_SAID, OWN_DOCUMENTS, OutcomeName
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.depth import DepthEffect

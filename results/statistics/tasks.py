@@ -9,8 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from needlework.core.labels import label_parts
-from needlework.core.record import SCORED
+from needlework.core.record import SCORED, label_parts
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import grouped, task_of
 from needlework.results.statistics.absent import AbsentTwins, is_absent, twins_of

@@ -17,6 +17,8 @@ def new_record(**fields):
     """A trial at 1000 tokens and 50 %, with what its outcome scores if nothing else is given."""
     outcome = fields.get("outcome", "found")
     at = {"length": 1000, "depth": 50.0, "repeat": 0, "task": "niah", "needle": "code", "model": "mock"} | fields
+    at["task"], _, test = at["task"].partition("@")
+    at |= {"test": test} if test else {}
     record = {
         "schema": 1,
         "key": f"{at['task']}-{at['needle']}-{at['length']}-{at['depth']}-{at['repeat']}",

@@ -8,8 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError
-from needlework.core.labels import label_parts
-from needlework.core.record import SCORED, OutcomeName, Record
+from needlework.core.record import SCORED, OutcomeName, Record, label_parts
 from needlework.results.records.samples import as_asked, grouped, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.intervals import Interval, counts_of

@@ -3,7 +3,8 @@
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.core.prices import price, prices_of
+from needlework.core.options import price
+from needlework.core.settings import prices_of
 from needlework.results.report.suites import cost_sections
 from needlework.results.statistics.cost import SpendingCap, check_cap, cost_rows, spent
 from tests.results.builders import new_record
