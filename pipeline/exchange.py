@@ -11,7 +11,7 @@ from msgspec import structs
 from needlework.core.grid import Cell
 from needlework.core.record import PromptFacts, Record
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.haystacks.uniqueness import occurs
+from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.trials.builder import Trial
 from needlework.models.model import Calibration, ErrorKind, ModelError, Response

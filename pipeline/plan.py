@@ -9,8 +9,7 @@ from pathlib import Path
 from needlework.core.errors import printable
 from needlework.core.grid import Cell, depth_label
 from needlework.core.settings import Suite, family_options, prices_of
-from needlework.haystack_fixtures.retrieval.chunks import chunking
-from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.retrieval.search import RetrievalOptions, chunking
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.models.local.memory import Described, gib
 from needlework.models.served.batch import BatchTransport, RequestFiles

@@ -8,9 +8,9 @@ from needlework.core.grid import limit_note
 from needlework.core.prompts import Needle
 from needlework.core.settings import Settings, family_options
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
-from needlework.haystack_fixtures.haystacks.uniqueness import occurs
+from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
-from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.retrieval.search import RetrievalOptions
 from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
 from needlework.models.specs import runs_here
 

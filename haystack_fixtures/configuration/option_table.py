@@ -3,7 +3,7 @@
 from needlework.core.options import Option, Parser, option_words, options_of, switch, text, whole, words
 from needlework.core.settings import Settings, Suite, WrittenOptions, WrittenSuite
 from needlework.haystack_fixtures.documents.data_set import DataOptions
-from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.retrieval.search import RetrievalOptions
 from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
 from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 

@@ -17,8 +17,7 @@ from needlework.core.errors import InputError, printable
 from needlework.core.files import cache_key, read_cached, write_cached
 from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.core.settings import Settings
-from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.haystack_fixtures.retrieval.search import ChunkScores, missing_packages
+from needlework.haystack_fixtures.retrieval.search import ChunkScores, RetrievalOptions, missing_packages
 from needlework.models.checkpoints import checkpoint_folder, joint_sha256
 from needlework.models.served.connection import ServerOptions, is_loopback, is_usable, shown_url
 from needlework.models.served.errors import AttemptFault, HttpError, fault_of, fault_of_status

@@ -11,8 +11,7 @@ from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.retrieval.chunks import chunking
-from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.retrieval.search import RetrievalOptions, chunking
 from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, Prose, Question, Task, bare
 from needlework.haystack_fixtures.tasks.words import table
 

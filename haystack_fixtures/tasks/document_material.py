@@ -16,9 +16,15 @@ from needlework.core.errors import InputError
 from needlework.core.grid import slug
 from needlework.core.options import path, variable
 from needlework.core.settings import Suite, family_options
-from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
+from needlework.haystack_fixtures.documents.questions import (
+    GAP_QUESTIONS,
+    DocumentQuestion,
+    QuestionSet,
+    gap_questions,
+    read_question_set,
+)
+from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.haystacks.documents import separator_for
-from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.documents.near_copies import DocumentSimilarity
@@ -132,17 +138,16 @@ def _current_material(folder: str, path: str | None, _here: Path) -> Material:
 @lru_cache(2)
 def _material(folder: str, path: str | None, _documents: str, _questions: str) -> Material:
     # What reads files of all kinds is loaded for runs on documents alone.
-    from needlework.haystack_fixtures.documents import gap_questions as gaps
     from needlework.haystack_fixtures.documents.near_copies import twins
     from needlework.haystack_fixtures.documents.readers import read_documents
 
     documents = read_documents(folder)
     groups = twins(documents.documents)
-    questions = read_question_set(path) if path else gaps.gap_questions(documents, groups)
+    questions = read_question_set(path) if path else gap_questions(documents, groups)
     if not questions.questions:
         remedy = "has no sentence to make a question of: have a model write them (needlework questions make)"
         raise InputError(DOCUMENTS, folder, remedy)
-    named = [_named(documents, question, folder, path or gaps.NAME) for question in questions.questions]
+    named = [_named(documents, question, folder, path or GAP_QUESTIONS) for question in questions.questions]
     texts = tuple(each.text.strip() for each in documents.documents)
     return Material(
         documents=documents,

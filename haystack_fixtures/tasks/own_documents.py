@@ -13,6 +13,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.documents.questions import GAP_QUESTIONS
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
@@ -92,8 +93,6 @@ def _check(suites: Sequence[Suite]) -> None:
 
 def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     """The questions' file, and what of the folder is no document."""
-    from needlework.haystack_fixtures.documents.gap_questions import NAME as GAP_QUESTIONS
-
     documents, questions = material_of(suite).documents, material_of(suite).questions
     facts = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
     if (writer := family_options(suite, DocumentOptions).questions_model) is not None:

@@ -59,8 +59,7 @@ def _suites(settings: Settings) -> list[Suite]:
 
 
 def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
-    from needlework.haystack_fixtures.documents.gap_questions import MOST
-    from needlework.haystack_fixtures.documents.questions import question_file, rows_before
+    from needlework.haystack_fixtures.documents.questions import MOST, question_file, rows_before
     from needlework.haystack_fixtures.documents.readers import read_documents
     from needlework.results.questions.command import listed, replies_beside
     from needlework.results.questions.make import choose, load_template, reply_budget, write_questions

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.documents.gap_questions import GAP, gap_questions, gap_rows
 from needlework.haystack_fixtures.documents.near_copies import twins
-from needlework.haystack_fixtures.documents.questions import question_file, read_question_set, read_rows
+from needlework.haystack_fixtures.documents.questions import (
+    GAP,
+    gap_questions,
+    gap_rows,
+    question_file,
+    read_question_set,
+    read_rows,
+)
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.haystack_fixtures.tasks.catalogue import grid
 

@@ -8,11 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
+from needlework.haystack_fixtures.haystacks.builder import check_unique, occurs, stands_elsewhere
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.frame import Draft, even_depths, gap, place_for, spaced_depths
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, text_of
-from needlework.haystack_fixtures.haystacks.uniqueness import check_unique, occurs, stands_elsewhere
 from needlework.models.tokenizers.tokenizer import Encoded
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.needles.codes import draw_codes
-from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, needle_names
+from needlework.haystack_fixtures.needles.needle_sets import draw_codes, load_needle_set, needle_names
 
 
 @given(seed=st.integers(0, 10**9), repeat=st.integers(0, 1000), language=st.sampled_from(["en", "zh"]))

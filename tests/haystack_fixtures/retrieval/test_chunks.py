@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
+from needlework.haystack_fixtures.retrieval.search import Chunking, chunk_spans, chunking
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.strategies import texts
 
