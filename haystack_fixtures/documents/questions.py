@@ -183,7 +183,7 @@ def _unreadable(option: str, path: str, error: Exception) -> InputError:
 # whether a model finds and reads a place, not whether it understands what is asked in other words.
 Groups = Sequence[Sequence[str]]
 
-GAP_QUESTIONS = "gap"  # in place of the name of a file
+GAPS = "gap"  # in place of the name of a file
 MOST = 20  # questions of a run that has no file of them
 GAP = "____"
 _HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")

@@ -17,7 +17,7 @@ from needlework.core.grid import slug
 from needlework.core.options import path, variable
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.documents.questions import (
-    GAP_QUESTIONS,
+    GAPS,
     DocumentQuestion,
     QuestionSet,
     gap_questions,
@@ -147,7 +147,7 @@ def _material(folder: str, path: str | None, _documents: str, _questions: str) -
     if not questions.questions:
         remedy = "has no sentence to make a question of: have a model write them (needlework questions make)"
         raise InputError(DOCUMENTS, folder, remedy)
-    named = [_named(documents, question, folder, path or GAP_QUESTIONS) for question in questions.questions]
+    named = [_named(documents, question, folder, path or GAPS) for question in questions.questions]
     texts = tuple(each.text.strip() for each in documents.documents)
     return Material(
         documents=documents,

@@ -13,7 +13,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
-from needlework.haystack_fixtures.documents.questions import GAP_QUESTIONS
+from needlework.haystack_fixtures.documents.questions import GAPS
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
@@ -98,7 +98,7 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     if (writer := family_options(suite, DocumentOptions).questions_model) is not None:
         facts["written_by"] = writer
     return {
-        "questions": {family_options(suite, DocumentOptions).questions or GAP_QUESTIONS: facts},
+        "questions": {family_options(suite, DocumentOptions).questions or GAPS: facts},
         "left_out_documents": dict(documents.left_out),
     }
 

@@ -25,7 +25,7 @@ from needlework.core.draws import draws, sample
 from needlework.core.errors import InputError, printable
 from needlework.core.files import parse_toml, read_text, write_whole
 from needlework.haystack_fixtures.documents.near_copies import twins
-from needlework.haystack_fixtures.documents.questions import GAP_QUESTIONS, Rows, gap_rows, question_file, rows_before
+from needlework.haystack_fixtures.documents.questions import GAPS, Rows, gap_rows, question_file, rows_before
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.models.judge import CommandJudge
 from needlework.results.judging.ask import JudgeQuestion, ask_all, question_to
@@ -82,12 +82,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("documents", metavar="DIR", help="folder of documents, see docs/documents.md")
     parser.add_argument(
-        "--model", metavar="SPEC", help="model that writes: openai:GAP_QUESTIONS, or any other SPEC; not with --template gap"
+        "--model", metavar="SPEC", help="model that writes: openai:NAME, or any other SPEC; not with --template gap"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FOLDER.questions.json]")
     parser.add_argument("--per-document", type=int, default=1, metavar="N", help="questions about each document [1]")
     parser.add_argument(
-        OPTION, default="factoid", metavar="GAP_QUESTIONS", help=f"{', '.join((*_TEMPLATES, NAME))}, or a TOML file [factoid]"
+        OPTION,
+        default="factoid",
+        metavar="NAME",
+        help=f"{', '.join((*_TEMPLATES, GAPS))}, or a TOML file [factoid]",
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
@@ -103,13 +106,13 @@ def run(options: argparse.Namespace) -> int:
     folder = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{Path(options.documents).expanduser().resolve().name}.questions.json")
     replies = options.replies or replies_beside(out)
-    if options.template == GAP_QUESTIONS:
+    if options.template == GAPS:
         chosen = choose(folder, rows_before(out), None, options.seed)
         written = _with_gaps(chosen, options)
     else:
         chosen = choose(folder, rows_before(out), options.limit, options.seed)
         if options.model is None:
-            raise InputError("--model", "", f"name the model that writes: --model SPEC, or take --template {GAP_QUESTIONS}")
+            raise InputError("--model", "", f"name the model that writes: --model SPEC, or take --template {GAPS}")
         template = load_template(options.template)
         with closing(open_model(options, reply_budget(options.per_document))) as model:
             written = write_questions(chosen, model, template, options.per_document, replies)
@@ -226,7 +229,7 @@ def _with_gaps(chosen: ChosenDocuments, options: argparse.Namespace) -> WrittenQ
     """Questions without a model."""
     if options.model is not None or options.per_document != 1:
         option = ("--model", options.model) if options.model is not None else ("--per-document", options.per_document)
-        raise InputError(*option, f"--template {GAP_QUESTIONS} asks no model, and one question a document: leave it out")
+        raise InputError(*option, f"--template {GAPS} asks no model, and one question a document: leave it out")
     names = {each.name for each in chosen.documents}
     made = gap_rows(chosen.folder, chosen.twins, options.limit, seed=options.seed).values()
     room = None if options.limit is None else max(0, options.limit - chosen.covered)
