@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from needlework.core.errors import InputError
+from needlework.core.errors import InputError, printable
 from needlework.core.grid import limit_note
 from needlework.core.prompts import Needle
 from needlework.core.settings import Settings, family_options
@@ -37,13 +37,9 @@ def notes(settings: Settings) -> Iterator[str]:
     for needle_set, language in dict.fromkeys((suite.needle_set, suite.language) for suite in compared):
         with suppress(InputError):  # a set that cannot be read is refused where it is asked about
             needles = load_needle_set(needle_set, language).needles if is_own(needle_set) else ()
-            if silent := [needle for needle in needles if not _has_its_answer(needle)]:
-                answer, text = (
-                    repr(text[:_SHOWN] + "..." * (len(text) > _SHOWN)) for text in (silent[0].answer, silent[0].text)
-                )
-                more = f", and so with {len(silent) - 1} more" if len(silent) > 1 else ""
+            if silent := [printable(needle.answer, _SHOWN) for needle in needles if not _has_its_answer(needle)]:
                 yield (
-                    f"the answer {answer} is not in its needle {text}{more}:"
+                    f"the answer {silent[0]!r} is not in its needle ({len(silent)} of {len(needles)}):"
                     " a model that quotes the needle may be scored as wrong"
                 )
 
@@ -57,11 +53,16 @@ def _has_its_answer(needle: Needle) -> bool:
 Used = Callable[[Settings], bool]
 
 _RETRIEVING = ("doc_", "leval_", "longbench_v2")
-_OF_DATA = ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
-
-
-def _tasks(*beginnings: str) -> Used:
-    return lambda settings: any(suite.task.startswith(beginnings) for suite in settings.suites)
+# Options that only tasks of these beginnings look at.
+_OF_TASKS = {
+    "needle needles question answer": ("niah", "multi_needle"),
+    "documents vote questions_model": ("doc_",),
+    "questions": ("doc_", "ruler_qa_"),
+    "leval_data leval_subset leval_truncation leval_length_hint no_truncate": ("leval_",),
+    "data data_where data_limit": ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2"),
+    "data_cut data_window": ("longbench_v2",),
+    "retriever": _RETRIEVING,
+}
 
 
 def _retrievers(settings: Settings) -> set[str]:
@@ -74,76 +75,37 @@ def _writes(settings: Settings) -> bool:
     return any(family_options(suite, DocumentOptions).questions_model for suite in settings.suites)
 
 
-_OF_DOCUMENTS = "no chosen task asks about documents of yours (doc_...: --preset own-documents)"
-# Options, whether a run looks at them, and why it does not.
+# Other options, whether a run looks at them, and why it does not.
 _RULES: tuple[tuple[str, Used, str], ...] = (
-    (
-        "needle needles question answer",
-        _tasks("niah", "multi_needle"),
-        "no chosen task has needles of yours (niah, multi_needle)",
-    ),
-    ("documents vote questions_model", _tasks("doc_"), _OF_DOCUMENTS),
     ("questions_model_base_url questions_model_api_key_env", _writes, "there is no --questions-model"),
     (
-        "questions",
-        _tasks("doc_", "ruler_qa_"),
-        "no chosen task reads questions (doc_..., ruler_qa_1, ruler_qa_2)",
-    ),
-    (
-        "leval_data leval_subset leval_truncation leval_length_hint no_truncate",
-        _tasks("leval_"),
-        "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)",
-    ),
-    (
-        "data data_where data_limit",
-        _tasks(*_OF_DATA),
-        f"no chosen task asks rows of a data set of yours ({', '.join(_OF_DATA)})",
-    ),
-    (
-        "data_cut data_window",
-        _tasks("longbench_v2"),
-        "no chosen task is LongBench v2's (--preset longbench-v2)",
-    ),
-    (
-        "retriever",
-        _tasks(*_RETRIEVING),
-        "no chosen task has documents to retrieve from (doc_..., leval_..., longbench_v2)",
-    ),
-    (
         "chunk_size chunk_overlap retrieve",
-        lambda settings: bool(_retrievers(settings)),
-        "nothing is retrieved: give --retriever bm25 or dense, and a task with documents (doc_..., leval_...)",
+        lambda run: bool(_retrievers(run)),
+        "nothing is retrieved (--retriever)",
     ),
     (
         "embedder embedder_base_url embedder_api_key_env",
-        lambda settings: "dense" in _retrievers(settings),
-        "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)",
+        lambda run: "dense" in _retrievers(run),
+        "no vectors are made: give --retriever dense",
     ),
-    ("gpu_memory tokens_per_s power", lambda settings: settings.plan, "only --plan uses it"),
-    ("batch_limits", lambda settings: settings.batch_out is not None, "there is no --batch-out"),
-    ("top_up", lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
-    (
-        "server_id",
-        lambda settings: not all(map(runs_here, settings.model)),
-        "the model runs here; it names a server",
-    ),
-    (
-        "repeats controls",
-        lambda settings: settings.adaptive is None,
-        "--adaptive asks as many samples as it takes",
-    ),
-    (
-        "adaptive_bar adaptive_tokens censored_is_wrong",
-        lambda settings: settings.adaptive is not None,
-        "there is no --adaptive",
-    ),
-    ("judge_base_url", lambda settings: bool(settings.judge), "there is no --judge"),
+    ("gpu_memory tokens_per_s power", lambda run: run.plan, "only --plan uses it"),
+    ("batch_limits", lambda run: run.batch_out is not None, "there is no --batch-out"),
+    ("top_up", lambda run: bool(run.gate), "there is no --gate that could be undecided"),
+    ("server_id", lambda run: not all(map(runs_here, run.model)), "the model runs here; it names a server"),
+    ("repeats controls", lambda run: run.adaptive is None, "--adaptive asks as many samples as it takes"),
+    ("adaptive_bar adaptive_tokens censored_is_wrong", lambda run: run.adaptive is not None, "there is no --adaptive"),
+    ("judge_base_url", lambda run: bool(run.judge), "there is no --judge"),
 )
 
 
 def unused(keys: Iterable[str], settings: Settings) -> Iterator[str]:
     """A sentence for each option among these keys that this run does not look at."""
+    tasks = [suite.task for suite in settings.suites]
     for key in keys:
-        for options, is_used, reason in _RULES:
-            if key in options.split() and not is_used(settings):
-                yield f"--{BY_KEY[key].name} is not used: {reason}"
+        reasons = [
+            f"no chosen task looks at it ({', '.join(f'{name}...' if name.endswith('_') else name for name in names)})"
+            for options, names in _OF_TASKS.items()
+            if key in options.split() and not any(task.startswith(names) for task in tasks)
+        ]
+        reasons += [reason for options, is_used, reason in _RULES if key in options.split() and not is_used(settings)]
+        yield from (f"--{BY_KEY[key].name} is not used: {reason}" for reason in reasons)

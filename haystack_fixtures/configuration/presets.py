@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -46,10 +45,10 @@ def load_preset(name: str) -> Preset:
         return built_in[name]
     if file := _FILE.fullmatch(name):
         return _from_file(Path(file["path"]), file["name"] or "")
-    near = get_close_matches(name, built_in, n=3)
-    if near:
-        raise InputError("--preset", name, f"did you mean {', '.join(near)}? (or a .toml file)")
-    raise InputError("--preset", name, f"use a .toml file, or a name that --preset list prints: {', '.join(built_in)}")
+    near = nearest(name, built_in)
+    hint = f"did you mean {near}? " if near else ""
+    remedy = f"{hint}use a .toml file, or a name of --preset list: {', '.join(built_in)}"
+    raise InputError("--preset", name, remedy)
 
 
 @cache

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,16 +93,12 @@ def _run_values(levels: Sequence[Written]) -> dict[str, Parsed]:
         if option.suite or option.key in ("config", "preset", "task", "resume"):
             continue
         value = first(levels, option.key)
-        if option.repeatable:
-            words = [value] if isinstance(value, str) else list(value or ())
-            words = words or ([option.default] if option.default else [])
-            values[option.key] = tuple(cast(str, option.parse(f"--{option.name}", word)) for word in words)
-        else:
-            words = [value] if isinstance(value, str) else list(value or ())
-            if len(words) > 1:
-                raise InputError(f"--{option.name}", ", ".join(words), f"is given {len(words)} times; give one")
-            word = words[0] if words else option.default
-            values[option.key] = None if word is None else option.parse(f"--{option.name}", word)
+        words = [value] if isinstance(value, str) else list(value or ())
+        words = words or ([] if option.default is None else [option.default])
+        if len(words) > 1 and not option.repeatable:
+            raise InputError(f"--{option.name}", ", ".join(words), f"is given {len(words)} times; give one")
+        parsed = [option.parse(f"--{option.name}", word) for word in words]
+        values[option.key] = cast("tuple[str, ...]", tuple(parsed)) if option.repeatable else next(iter(parsed), None)
     return values
 
 
@@ -175,10 +170,8 @@ def _no_such_task(task: str, preset: str, known: Sequence[str]) -> str:
     for other in built_in_presets().values():
         for suite in other.suites:
             of_presets.setdefault(suite["task"], other.name)
-    near = get_close_matches(task, [*known, *of_presets], n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    if task in of_presets:
-        hint = f"--preset {of_presets[task]} has it; "
+    near = nearest(task, [*known, *of_presets])
+    hint = f"--preset {of_presets[task]} has it; " if task in of_presets else f"did you mean {near}? " if near else ""
     return f"{hint}preset {preset} has {', '.join(known)}"
 
 

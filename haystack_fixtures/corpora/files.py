@@ -144,18 +144,13 @@ def _field(line: str, text_field: str, where: str) -> str:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        problem = error.msg if isinstance(error, json.JSONDecodeError) else "too deeply nested or too large a number"
-        raise InputError("--corpus", where, f"not JSON ({problem}): correct or delete the line") from None
-    if not isinstance(row, dict):
-        problem = f"not a JSON object but {type(row).__name__}: give it a {text_field!r}"
-    elif text_field not in row:
-        fields = ", ".join(sorted(row)) or "none"
-        problem = f"no field {text_field!r}: name one of its fields with --text-field ({fields})"
-    elif isinstance(text := row[text_field], str):
-        return clean_text(text, where)
-    else:
-        problem = f"field {text_field!r} is {type(text).__name__}, not text: name another with --text-field"
-    raise InputError("--corpus", where, problem)
+        raise InputError("--corpus", where, f"not JSON ({error}): correct or delete the line") from None
+    text = row.get(text_field) if isinstance(row, dict) else None
+    if not isinstance(text, str):
+        fields = ", ".join(sorted(row)) if isinstance(row, dict) else "it is no object"
+        problem = f"has no text in a field {text_field!r}: name one of its fields with --text-field ({fields})"
+        raise InputError("--corpus", where, problem)
+    return clean_text(text, where)
 
 
 def _folder(spec: str) -> Path | None:
@@ -199,9 +194,7 @@ def load_hub(target: str, *, language: str, text_field: str) -> Corpus:
     documents = []
     for number, text in enumerate(rows[text_field]):
         if not isinstance(text, str | None):
-            kind = type(text).__name__
-            remedy = f"column {text_field!r}, row {number} is {kind}, not text: name another"
-            raise InputError("--corpus", target, remedy)
+            raise InputError("--corpus", target, f"column {text_field!r}, row {number} is no text: name another")
         if text and text.strip():
             documents.append(clean_text(text, f"{target} row {number}"))
     if not documents:

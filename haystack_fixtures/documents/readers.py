@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 from needlework.core.errors import InputError, printable
+from needlework.haystack_fixtures.corpora.files import documents_sha256
 
 OPTION = "--documents"
 EXTRA = "pip install 'needlework[documents]'"
@@ -147,13 +147,9 @@ def _read_folder(folder: str, entries: tuple[_Entry, ...], option: str) -> Docum
         shown = "; ".join(f"{printable(name, 60)}: {reason}" for name, reason in left_out[:_SHOWN]) or "it is empty"
         more = f"; and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
         raise InputError(option, folder, f"has no document ({shown}{more}): {KINDS} are read")
-    digest = sha256()
-    for name in sorted(texts):
-        for part in (name, texts[name]):
-            data = part.encode()
-            digest.update(len(data).to_bytes(8, "big") + data)
     documents = tuple(OwnDocument(name, texts[name]) for name in sorted(texts))
-    return DocumentSet(documents, digest.hexdigest(), tuple(left_out))
+    digest = documents_sha256(part for document in documents for part in (document.name, document.text))
+    return DocumentSet(documents, digest, tuple(left_out))
 
 
 def _harmless(reason: str) -> int:

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from importlib.metadata import entry_points
 from itertools import chain
 from types import MappingProxyType
 
-from needlework.core.errors import InputError, TooShortError
+from needlework.core.errors import InputError, TooShortError, nearest
 from needlework.core.grid import Cell, Misfit, nothing_fits, slug, spread_depths, spread_questions
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks import (
@@ -106,8 +105,8 @@ def task_named(name: str, tasks: Tasks = TASKS) -> Task:
 
 def near_names(name: str, known: Sequence[str] | Tasks) -> str:
     """The remedy for an unknown name."""
-    near = get_close_matches(name, dict.fromkeys(known), n=3)
-    return f"did you mean {', '.join(near)}?" if near else f"use one of {', '.join(dict.fromkeys(known))}"
+    near = nearest(name, known)
+    return f"did you mean {near}?" if near else f"use one of {', '.join(dict.fromkeys(known))}"
 
 
 def family_of(task: str) -> str:

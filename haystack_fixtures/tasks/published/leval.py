@@ -77,7 +77,7 @@ def _check(suites: Sequence[Suite]) -> None:
             remedy = "where a document of L-Eval has its answers is not known: leave it out"
             raise InputError("--controls", ",".join(suite.controls), remedy)
     if data is None:
-        raise InputError(OPTION, "", f"{_some(list(tasks))} of L-Eval: name your copy of its data with {OPTION} DIR")
+        raise InputError(OPTION, "", f"{suites[0].task} is of L-Eval: name your copy of its data with {OPTION} DIR")
     absent = [task for task in tasks.values() if find_file(data, task) is None]
     if absent:
         present = [name for name, task in tasks.items() if task not in absent]
@@ -86,12 +86,8 @@ def _check(suites: Sequence[Suite]) -> None:
         leave_out = f", or leave out what is absent: --preset leval --task {','.join(present)}" if present else ""
         raise InputError(OPTION, data, f"has no {what}; add it{leave_out}")
     if not any(_labels(tasks[suite.task], suite) for suite in suites):
-        remedy = f"{_some(list(tasks))} have no such rows: use --leval-subset scored, or preset leval-open"
+        remedy = f"{suites[0].task} has no such rows: use --leval-subset scored, or preset leval-open"
         raise InputError("--leval-subset", options.leval_subset, remedy)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
 
 
 def _ask(task: LevalTask, suite: Suite, cell: Cell, _seed: int) -> Question:

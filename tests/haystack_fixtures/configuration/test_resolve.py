@@ -99,7 +99,7 @@ def test_the_command_line_narrows_and_changes_suites(tmp_path, given, field, val
     ("given", "said"),
     [
         ({"preset": "evalscop"}, "did you mean evalscope"),
-        ({"preset": "foo"}, "or a name that --preset list prints: quick, "),  # more of them than the line has room for
+        ({"preset": "foo"}, "or a name of --preset list: quick, "),  # more of them than the line has room for
         ({"preset": "missing.toml"}, "cannot be read"),
         ({"preset": "llmtest", "language": "zh"}, "llmtest has no suite in"),
         ({"preset": "quick", "task": "multi_needle"}, "--preset standard has it; preset quick has niah"),

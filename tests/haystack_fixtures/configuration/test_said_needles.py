@@ -117,7 +117,7 @@ def test_a_file_of_needles_has_one_line_however_many(tmp_path):
     file = tmp_path / "owls.jsonl"
     file.write_text("\n".join(rows))
     (line,) = told(tmp_path, needle_set=str(file))
-    assert "the answer '7' is not in its needle 'It is 5.', and so with 2 more" in line
+    assert "the answer '7' is not in its needle (3 of 3)" in line
     assert not told(tmp_path, needle_set=str(file), scorer="judge_llmtest", judge="mock:judge")
     file.write_text("")
     assert not told(tmp_path, needle_set=str(file))  # the run refuses it, where it asks
