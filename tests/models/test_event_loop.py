@@ -4,7 +4,6 @@ import asyncio
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -33,23 +32,6 @@ print(len(seen))
 def test_threads_that_ask_first_at_the_same_moment_have_one():
     done = subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
-
-
-def test_all_that_is_begun_is_done_whoever_begins_it_and_never_by_two_at_once():
-    seen = []
-    alone, whole = threading.Lock(), threading.Event()
-
-    async def note(number):
-        assert alone.acquire(blocking=False)
-        seen.append(number)
-        alone.release()
-        if len(seen) == 4000:
-            whole.set()
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda n: [event_loop().begin(note(1000 * n + i)) for i in range(1000)], range(4)))
-    assert whole.wait(10)
-    assert sorted(seen) == list(range(4000))
 
 
 def test_beside_another_loop_as_in_a_notebook():

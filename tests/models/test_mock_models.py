@@ -1,12 +1,14 @@
-"""Mock models do what their names say, also as judges."""
+"""Mock models do what their names say, also as judges; what a judge is shown of a text."""
+
+from types import SimpleNamespace
 
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
+from needlework.models.judge import CommandJudge, open_judge
 from needlework.models.judge import ask as ask_judge
-from needlework.models.judge import open_judge
 from needlework.models.mock import (
     MockModel,
     answer_sentence,
@@ -17,6 +19,7 @@ from needlework.models.mock import (
     wrong_answer,
 )
 from needlework.models.served.connection import ServerOptions
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.judges.judges import judged as scorer
 from needlework.scoring.judges.judges import pair_messages, read_choice
 from needlework.scoring.scores import Reference
@@ -190,3 +193,31 @@ def test_a_judge_that_is_not_there_is_to_be_mended_at_its_own_address(tmp_path, 
 
     with pytest.raises(RuntimeError, match=r"the judge did not answer: .*--judge-base-url"):
         ask_judge(judge, "", "Is it right?")
+
+
+TEXT = "A harbour light was seen again. " * 200
+
+
+def judge(window, reply_budget=100):
+    model = SimpleNamespace(window=window, tokenizer=load_tokenizer("tiktoken:cl100k_base"))
+    return CommandJudge("openai:m", {}, 1, reply_budget, model, print)
+
+
+@pytest.mark.parametrize("reply_budget", [100, 400])
+def test_a_text_is_cut_to_leave_room_for_the_words_around_and_the_reply(reply_budget):
+    asked = judge(1000, reply_budget)
+    part = asked.shortened(TEXT, "Ask about this text.")
+
+    tokens = asked.model.tokenizer.encode(part).count
+    assert TEXT.startswith(part)
+    assert 0.8 * (1000 - reply_budget) < tokens + 5 <= 1000 - reply_budget
+
+
+@pytest.mark.parametrize("window", [None, 100_000])
+def test_a_text_that_fits_stays_whole(window):
+    assert judge(window).shortened(TEXT, "Ask about this text.") == TEXT
+
+
+def test_a_window_without_room_is_refused():
+    with pytest.raises(InputError, match="its window of 120 tokens has no room for a document"):
+        judge(120).shortened(TEXT, "Ask about this text. " * 10)

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine whose answers are planted."""
+"""A real HTTP server on this machine whose answers are planted, and a clock that only sleeping moves."""
 
 import threading
 import time
@@ -75,3 +75,19 @@ def planted_server():
     with http_server(answer) as url:
         state.url = f"{url}/v1"
         yield state
+
+
+class SleptTime:
+    """Seconds since it was made, as far as somebody slept them."""
+
+    def __init__(self):
+        self.slept = []
+        self._lock = threading.Lock()
+
+    def now(self):
+        with self._lock:
+            return sum(self.slept)
+
+    def sleep(self, seconds):
+        with self._lock:
+            self.slept.append(seconds)

@@ -79,13 +79,6 @@ def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(smol_tokenizer, chat
     assert request_line("d", ServedOptions(azure_api_version="2024-10-21"), request_).url == "/chat/completions"
 
 
-def test_a_layout_is_calibrated_once(smol_tokenizer, request_):
-    asked = transport(smol_tokenizer)
-    first, again = list(asked.lines(request_)), list(asked.lines(request_))
-    assert [calibration_of(line.id) is not None for line in first] == [True, True, False]
-    assert [line.id for line in again] == [first[2].id]
-
-
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=30), most=st.integers(1, 7))
 def test_files_keep_to_the_limits_and_lose_nothing(tmp_path_factory, sizes, most):
     path = tmp_path_factory.mktemp("b") / "requests.jsonl"
@@ -187,11 +180,3 @@ def test_faults_are_errors_of_their_cell_alone(tmp_path, smol_tokenizer, request
     if error.too_long:
         fits = model(smol_tokenizer, files, window=4000).respond(request_).error
         assert (fits.too_long, fits.kind) == (False, "server")
-
-
-def test_filtered_and_swapped(tmp_path, smol_tokenizer, request_):
-    custom_id = request_line("m", ServedOptions(), request_).id
-    filtered = answered(custom_id, {"error": {"code": "content_filter", "message": "no"}}, 400)
-    assert model(smol_tokenizer, answers(tmp_path / "3", filtered)).respond(request_).finish_reason == "content_filter"
-    other = model(smol_tokenizer, answers(tmp_path / "4", answered(custom_id, body_of() | {"model": "tiny"})))
-    assert "other_model" in other.respond(request_).flags

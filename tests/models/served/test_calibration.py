@@ -1,6 +1,5 @@
 """Two short requests tell how a server counts; answers to other requests are recognised, wrong ones are not."""
 
-import threading
 from dataclasses import replace
 
 import pytest
@@ -120,15 +119,6 @@ def test_no_constant_no_counts_and_no_answers(smol_tokenizer, mock_tokenizer):
     assert (failed.status, failed.why) == ("failed", "a short request failed: boom")
 
 
-def test_an_answer_with_the_other_short_requests_value(smol_tokenizer):
-    shorts, replays = new_short_requests(trial(smol_tokenizer), smol_tokenizer), Replays()
-    text = f"It is {shorts[0].answer}."
-    for short in shorts:
-        replays.ask(short)
-    responses = [Response(text, prompt_tokens=9, stale=replays.problem(short, text, "")) for short in shorts]
-    assert calibrate([9, 9], responses).status == "stale"
-
-
 ID = "chatcmpl-5f2c1e0a9b7d4c3e8f6a1b2c3d4e5f60"
 OTHER_ID = "chatcmpl-00000000000000000000000000000001"
 
@@ -186,23 +176,6 @@ def test_which_ids_show_that_answers_have_their_own():
     assert are_unique(ID, OTHER_ID)
     assert are_unique("gen-1755700000-AbCdEfGhIjKlMnOpQrSt", "gen-1755700001-UvWxYzAbCdEfGhIjKlMn")
     assert not any(are_unique(*pair) for pair in ((ID, ID), ("chatcmpl-12", "chatcmpl-13"), ("", "")))
-
-
-def test_replays_in_many_threads(mock_tokenizer):
-    replays, requests = Replays(), [asking_for(mock_tokenizer, str(1_000_000 + i)) for i in range(40)]
-    problems = []
-
-    def ask(index):
-        replays.ask(requests[index])
-        problems.append(replays.problem(requests[index], str(1_000_000 + index), f"{ID}{index}"))
-
-    threads = [threading.Thread(target=ask, args=(i,)) for i in range(40)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == [""] * 40
-    assert replays.problem(requests[0], "1000039", "") != ""
 
 
 def test_counts_that_stop_growing_are_told():

@@ -23,7 +23,6 @@ from needlework.models.served.limiter import (
     Turnstile,
     delay_s,
 )
-from tests.models.served.slept_time import SleptTime
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(
@@ -59,14 +58,6 @@ def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst():
         limiter.end(begun, "busy", 0)
     cut = limiter.slots
     assert burst(limiter, "answered") > cut
-
-
-def test_a_few_refusals_cost_little():
-    limiter = RequestLimiter(64)
-    for _ in range(40):
-        for i, begun in enumerate([limiter.begin() for _ in range(limiter.slots)]):
-            limiter.end(begun, "busy" if i % 10 == 0 else "answered", 0)
-    assert limiter.slots > 48
 
 
 def test_a_crowded_server_is_never_asked_for_so_much_again():
@@ -133,11 +124,6 @@ def test_changes_of_a_servers_state_are_told_once(signs, options, told):
     assert [(pytest.approx(at), news, pytest.approx(left_s)) for at, news, left_s in told] == news_of(
         RequestLimiter(4), *signs, **options
     )
-
-
-def test_a_server_that_refuses_after_an_outage_has_not_answered():
-    signs = ["answered", *["gone"] * 8, *["busy"] * 10, "answered"]
-    assert [news for _, news, _ in news_of(RequestLimiter(4), *signs)] == ["silent", "refuses", "back"]
 
 
 @pytest.mark.parametrize(
@@ -270,17 +256,6 @@ async def test_never_more_than_the_width_and_nobody_left_behind():
 
     assert await asyncio.gather(*map(pass_through, range(600))) == list(range(600))
     assert 1 <= max(at_once) <= 8
-
-
-@in_loop
-async def test_a_pause_holds_all_back():
-    clock = SleptTime()
-    gate = Turnstile(4, now=clock.now, sleep=clock.sleep)
-    first = await gate.enter()
-    assert first is not None
-    gate.leave(first, "busy", retry_after_s=30)
-    assert await gate.enter() is not None
-    assert clock.slept == [30]
 
 
 @in_loop

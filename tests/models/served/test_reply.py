@@ -148,17 +148,6 @@ def test_the_first_token_has_a_time_where_it_came_before_the_last(chunks, known)
     assert (reading.reply().ttft_s is not None) == known
 
 
-def test_of_several_answers_the_first_by_index_is_taken():
-    reply = stream(
-        {"index": 1, "delta": {"content": "Rome"}},
-        {"index": 0, "delta": {"content": "Par"}},
-        {"index": 0, "delta": {"content": "is \u2028 ok"}, "finish_reason": "length"},
-    )
-    assert (reply.text, reply.finish_reason) == ("Paris \u2028 ok", "length")
-    whole = [{"index": i, "finish_reason": "stop", "message": {"content": text}} for i, text in ((1, "L"), (0, "P"))]
-    assert read_body(json.dumps({"choices": whole}).encode(), "").text == "P"
-
-
 def test_reasoning_that_the_server_has_parted_already():
     prompt = "...<think>\n"
     plain = {"choices": [{"finish_reason": "stop", "message": {"content": "Paris"}}]}

@@ -2,8 +2,6 @@
 
 import random
 import socket
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -13,8 +11,7 @@ from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
 from tests.models.conftest import served_model
-from tests.models.served.planted_http import Answer, error, good
-from tests.models.served.slept_time import SleptTime
+from tests.models.served.planted_http import Answer, SleptTime, error, good
 
 BAD_GATEWAY = Answer(502, "<html>Bad Gateway</html>", kind="text/html")
 NOT_NOW = Answer(429, {"error": {"message": "slow down"}})
@@ -91,20 +88,6 @@ def ask_until_fatal(model, question, at_most=50):
     return responses
 
 
-def test_a_server_that_hangs_from_the_start_is_told(planted, make, question, clock):
-    lines = []
-
-    def late(_body):
-        clock.sleep(120)  # by the gate's clock
-        time.sleep(0.5)
-        return good()
-
-    planted.plant(Answer(body=late))
-    make(timeout_s=0.1, tell=lines.append, retries=3).respond(question)
-    (line,) = lines
-    assert line.startswith(f"{planted.url} has not answered yet (")
-
-
 def test_a_server_that_never_ends_an_answer_is_told_and_ends_the_run(planted, make, question, clock):
     def broken(_body):
         clock.sleep(30)
@@ -165,29 +148,6 @@ def test_one_request_that_is_always_refused_is_an_error_of_its_own(planted, make
     response = model.respond(question)
     assert len(pauses) > 3
     assert (fault(response).kind, fault(response).fatal) == ("rate_limit", False)
-
-
-def test_a_rejected_key_stops_all_threads(planted, make, question):
-    planted.plant(Answer(401, {"error": {"message": "Incorrect API key"}}))
-    model = make()
-    with ThreadPoolExecutor(16) as pool:
-        errors = [fault(response) for response in pool.map(lambda _: model.respond(question), range(200))]
-    assert len(planted.requests) <= 8, "those in flight when the first answer came"
-    assert len(set(errors)) == 1
-    assert errors[0].fatal
-
-
-def test_closing_ends_requests_in_flight_and_pauses(planted, make, question):
-    planted.plant(Answer(body=good(), wait_s=20))
-    model = make(timeout_s=60)
-    with ThreadPoolExecutor(4) as pool:
-        pending = [pool.submit(model.respond, question) for _ in range(4)]
-        while len(planted.requests) < 4:
-            time.sleep(0.01)
-        begun = time.perf_counter()
-        model.close()
-        assert all(each.result(5).error for each in pending)
-    assert time.perf_counter() - begun < 5
 
 
 def test_the_allowed_time_grows_with_prompt_and_answer(make, mock_tokenizer, chat):

@@ -1,7 +1,6 @@
 """A served model learns the window and how the server counts, of a planted server and of a real one (llama.cpp)."""
 
 import re
-import threading
 from dataclasses import replace
 
 import pytest
@@ -70,24 +69,6 @@ def test_a_calibration_that_fails_is_made_again_once_the_server_answers(planted,
     planted.plant(Answer(400, {"error": {"message": "too short a prompt"}}), right)
     assert checked(one, trial(smol_tokenizer))[1] == ("uncalibrated",)  # nothing vouches for the difference
     assert checked(one, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
-
-
-def test_many_threads_learn_once(planted, model, smol_tokenizer):
-    planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
-    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
-    one, seen = model(), []
-
-    def ask():
-        seen.append((one.window, checked(one, trial(smol_tokenizer))))
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == [(4096, ("The code is 4829173.", (), ("template_difference",)))] * 8
-    assert len(planted.requests) == 8 + 2
-    assert len(set(planted.looked_up[1:])) == len(planted.looked_up) - 1, "each question about itself once"
 
 
 def test_workers_of_a_run_learn_once_and_agree(planted, model, smol_tokenizer, tmp_path):
@@ -205,11 +186,3 @@ def test_short_requests_show_that_a_real_server_counts_as_we_do(llama_cpp, smol_
         assert (response.calibration.status, response.calibration.template_tokens) == ("exact", 0)
         check = check_answer(request.prompt.tokens, ["4829173"], response)
         assert (check.invalid, check.flags) == ((), ("other_model",))  # "any" was asked for
-
-
-def test_another_tokenizer_than_a_real_servers_is_noticed(llama_server, mock_tokenizer):
-    model = served_model(llama_server, mock_tokenizer, "openai:any", options=OF_LLAMA_CPP)
-    request = trial(mock_tokenizer, sentences=20, system="Be brief.", budget=24)
-    check = check_answer(request.prompt.tokens, ["4829173"], model.respond(request))
-    assert check.invalid == ("token_mismatch",)
-    assert "--tokenizer" in check.why

@@ -1,10 +1,12 @@
-"""Running cells: selection, plan, what is printed, what is written, what is let go of."""
+"""Running cells: selection, lengths, plan, what is printed, what is written, what is let go of."""
 
 import csv
 import io
 import sys
 
 import pytest
+
+from tests.loopback import loopback
 
 CELLS = 6
 
@@ -113,3 +115,85 @@ def test_a_run_of_long_prompts_does_not_keep_them(project):
     done = project.run("--depths=0:100:12", "--concurrency=2", model="mock:sleep=0.001", process=True)
 
     done.stdout.fnmatch_lines(["alive [0-9] of 24"])
+
+
+def test_a_limited_run_says_so_and_goes_on_without(project):
+    result = project.run("--limit=2", "--controls=absent,focused")
+
+    lengths = [record["length"] for record in project.records() if record["needle"] == "code"]
+    assert lengths == [400, 400]
+    controls = [record["needle"] for record in project.records() if record["needle"] != "code"]
+    assert sorted(controls) == ["code_absent", "code_focused"], "questions are counted, and not their controls"
+    line = "--limit 2: the first 2 trials of each task and language, the shortest first: a part of the grid"
+    assert str(result.stdout).count(line) == 2  # in the header and at the end
+    assert line in project.file("report.html")
+    manifest = project.json("manifest.json")
+    assert (manifest["options"]["limit"], manifest["planned"]) == (2.0, 4)
+
+    project.run("--controls=absent,focused")
+    assert [record["needle"] for record in project.records()].count("code") == 6
+    assert line not in project.file("report.html")
+    divided = project.run("--limit=1", "-k", "depth100-", "--shard=1/2", name="s")
+    assert "of 1 trials" in str(divided.stdout), "a limit is of what was selected"
+
+
+# Of these tasks, icl needs some hundred tokens for its shortest list; niah fits.
+SHORT = ("--task=niah,icl", "--preset=families", "--lengths=150,600", "--language=en", "--depths=50")
+
+
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+def test_what_fits_is_run_and_the_rest_is_named_in_terminal_and_files(project, workers):
+    project.asks("niah", "icl")
+    result = project.run(*SHORT, workers)
+
+    assert result.ret == 0
+    cells = {(record["task"], record["length"]) for record in project.records()}
+    assert cells == {("niah", 150), ("niah", 600), ("icl", 600)}
+    line = "left out, too short: icl at 150"
+    assert any(f"{line} (from " in each for each in result.outlines)
+    assert any(line in note for note in project.json("results.json")["notes"])
+    assert line in project.file("report.html")
+
+
+def test_a_window_stands_beside_other_lengths_in_plan_records_and_output(project):
+    given = ("--lengths=400,window", "--depths=50", "--model-arg=window=900")
+    line = "--lengths window: 900 tokens, the window of mock:perfect"
+    project.run(*given, "--plan").stdout.fnmatch_lines([line, "*2 lengths (tokens):  400 900"])
+    project.run(*given).stdout.fnmatch_lines([line])
+    assert {record["length"] for record in project.records()} == {400, 900}
+    (suite,) = project.json("manifest.json")["suites"]
+    assert (suite["window"], suite["lengths"]) == (True, [400, 900])
+    # The same trials as with the number itself: nothing is asked again.
+    once = len(project.journal())
+    project.run("--lengths=400,900", "--depths=50", "--model-arg=window=900")
+    assert len(project.journal()) == once
+
+
+def test_a_server_is_asked_for_its_windows_and_the_smallest_holds_for_all_models(project):
+    with loopback() as server:
+        server.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 700}, {"id": "large", "max_model_len": 900}]}
+        given = ("--lengths=window", "--depths=50", f"--base-url={server.url}", "--tokenizer=tiktoken:cl100k_base")
+        project.run(*given, "--model=openai:large", model="openai:m")
+    lengths = {(record["model"], record["length"]) for record in project.records()}
+    assert lengths == {("openai:m", 700), ("openai:large", 700)}
+
+
+def test_documents_that_are_fewer_than_the_window_are_all_asked_about_in_one_length(project):
+    folder = project.pytester.mkdir("documents")
+    towns = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt", "Idle", "Jarrow")
+    for n, town in enumerate(towns):
+        text = " ".join(f"The market of {town} sold {7 * n + month} baskets in month {month}." for month in range(9))
+        (folder / f"{n}.txt").write_text(f"The town of {town} was founded by {town}a Quist{n} on a hill. {text}")
+    project.asks("documents")
+    given = ("--preset=own-documents", "--documents=documents", "--retriever=none", "--model-arg=window=50000")
+    result = project.run(*given, "--lengths=window", "--depths=50", "--verify-prompts")
+    result.stdout.fnmatch_lines(
+        ["--lengths window: *00 tokens, what the documents fill; the window of mock:perfect has 50,000"]
+    )
+    records = project.records()
+    assert {record["outcome"] for record in records} == {"found"}
+    (length,) = {record["length"] for record in records if record["task"] != "doc_size"}
+    # All but the last of the others, which is shortened, are there whole.
+    whole = [len(record["reference"]["documents"]) for record in records if record["task"] == "doc_position"]
+    assert length % 100 == 0
+    assert min(whole) >= len(towns) - 1

@@ -92,14 +92,6 @@ def test_the_merged_run_goes_on_like_any_other(project, three, shards):
     assert len(project.records()) == 24, "what was asked beside the shards stays"
 
 
-def test_a_missing_shard_is_named(project, three, capsys):
-    shutil.rmtree(project.runs / "r/shards/2-of-3")
-
-    assert main(["results/runs/r"]) == 3
-    assert "shards/2-of-3 is missing (6 trials): run it" in capsys.readouterr().err
-    assert not (project.runs / "r/results.json").exists()
-
-
 def test_what_a_killed_shard_lacks_is_named_and_a_torn_line_is_passed_over(project, three, shards, capsys):
     path = project.runs / "r/shards/2-of-3/journal.jsonl"
     path.write_bytes(path.read_bytes()[:-300])

@@ -119,19 +119,6 @@ def test_both_questions_of_a_trial_are_in_the_batch(project):
     assert (record["response"]["text"], record["score"]) == ("True [fact: False]", 1)
 
 
-def test_a_judge_is_asked_when_the_answers_are_read(project):
-    given = ("--lengths=400", "--scorer=judge_llmtest", "--judge=openai:judge")
-    with loopback(lambda asked: Said("[[7]]") if "grade" in asked.prompt.lower() else honest(asked)) as server:
-        given += (f"--judge-base-url={server.url}",)
-        out(project, "q.jsonl", *given)
-        asked = len(server.requests)
-        answered(server.url, "q.jsonl")
-        result = back(project, "out.jsonl", more=given)
-    assert asked == 0
-    assert result.ret == 0, result.stdout.str()
-    assert {record["scorer"] for record in project.records()} == {"judge_llmtest"}
-
-
 @pytest.mark.parametrize(
     ("given", "line"),
     [

@@ -1,5 +1,4 @@
-"""A run that is told to end does so at once, whatever its server does, writes the same files, says so in all of them,
-and decides no gate."""
+"""A run that is told to end, or reaches its cap, ends at once, writes the same files, says so, and decides no gate."""
 
 import json
 import os
@@ -261,3 +260,23 @@ def test_a_run_that_waits_ends_soon(project, then, answered, name, workers):
     if int(scored[1]):
         assert process.returncode == 11
         assert {record["outcome"] for record in project.records()} == {"found"}
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
+def test_a_run_ends_at_its_cap_and_goes_on_with_more(project, workers):
+    project.asks("niah")
+    ended = project.run("--max-cost=1", "--price=1000,1", *workers)
+
+    assert ended.ret == pytest.ExitCode.INTERRUPTED
+    ended.stdout.fnmatch_lines(
+        ["*ends at 1 dollars, all sessions*", "*--max-cost 1 is reached (1.* dollars): with more*"]
+    )
+    before = len(read_run(project.runs / "r").records)
+    assert before < 6
+    refused = project.run("--max-cost=1", "--price=1000,1")
+    refused.stderr.fnmatch_lines(["*--max-cost: '1': this run has spent 1.* dollars already: give more*"])
+    whole = project.run("--max-tokens=2900", "--price=1000,1")  # 2,760 of all; those of stored answers count once
+
+    assert whole.ret == 0
+    whole.stdout.fnmatch_lines(["*mock:perfect: * dollars for * prompt tokens*"])
+    assert sum(record.timing.replayed for record in read_run(project.runs / "r").records) == before
