@@ -167,7 +167,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tokens_per_s: Annotated[float, Meta(ge=0, lt=1e12), options.positive] | None = None
     relative_to: str | None = None
     save_prompts: bool = False
-    heatmap_colors: Literal["viridis", "red-yellow-green", "safe", "field"] = "viridis"
+    heatmap_colors: Literal["viridis", "red-yellow-green"] = "viridis"
     heatmap_numbers: bool = False
     max_errors: Percent = 5.0
     gate: Texts = ()

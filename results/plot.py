@@ -45,7 +45,6 @@ def _parser() -> argparse.ArgumentParser:
         "--colors",
         choices=tuple(SCALES),
         default="viridis",
-        metavar="{viridis,red-yellow-green}",
         help="viridis, for colour-blind eyes too, or red-yellow-green [viridis]",
     )
     parser.add_argument(

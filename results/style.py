@@ -124,18 +124,16 @@ def clock(seconds: float | None) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-ColorsName = Literal["viridis", "red-yellow-green", "safe", "field"]
+ColorsName = Literal["viridis", "red-yellow-green"]
 Rgb = tuple[int, int, int]
 
 _VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725")
 _RED_YELLOW_GREEN = ("#F0496E", "#EBB839", "#0CD79F")
 # Nine points of viridis, told apart with every kind of colour blindness and in grey print; and the colours of the first
-# needle-in-a-haystack pictures. `safe` and `field` are their former names.
+# needle-in-a-haystack pictures.
 COLORS: dict[ColorsName, tuple[str, ...]] = {
     "viridis": _VIRIDIS,
     "red-yellow-green": _RED_YELLOW_GREEN,
-    "safe": _VIRIDIS,
-    "field": _RED_YELLOW_GREEN,
 }
 COUNTS = ("#dbebf5", "#1a5980")  # how often a cell was asked
 

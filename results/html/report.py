@@ -27,7 +27,7 @@ from needlework.results.statistics.run_followup import FAULTS, NextRun, reason_o
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.style import MARKS, NONE, ColorsName, duration, length_labels, natural
+from needlework.results.style import MARKS, ColorsName, duration, length_labels, natural
 
 
 def panel_views(report: RunReport) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ def panel_title(panel: Panel, models: int) -> str:
 def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequence[Tally]) -> dict[str, object]:
     lost = unscored_of(tallies)
     rows = [
-        (label, *score_and_interval(tally, NONE), str(tally.n), *(str(tally.counts[name]) for name in lost))
+        (label, *score_and_interval(tally), str(tally.n), *(str(tally.counts[name]) for name in lost))
         for label, tally in zip(labels, tallies, strict=True)
     ]
     return table_view(Table(caption, (head, "score %", "95 % interval", "n", *lost), tuple(rows)))

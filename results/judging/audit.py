@@ -20,7 +20,7 @@ from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import json_rows
 from needlework.results.statistics.agreement import agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
-from needlework.results.statistics.wording import ends, percent2
+from needlework.results.statistics.wording import interval_cell, percent2
 from needlework.results.tables.terminal import agreement_lines
 from needlework.scoring.judges.judges import JUDGE
 from needlework.scoring.scorers.documents import documents_score
@@ -76,7 +76,8 @@ def audit_lines(answers: Sequence[AuditedAnswer]) -> Iterator[str]:
     several = {answer: labels for answer, labels in verdicts.items() if len(labels) > 1}
     if several:
         same = share([float(len(set(labels)) == 1) for labels in several.values()], list(several))
-        yield f"the judge agrees with itself: {percent2(same.value)} % of {len(several)} equal answers ({ends(same)})"
+        agree = f"{percent2(same.value)} % of {len(several)} equal answers ({interval_cell(same)})"
+        yield f"the judge agrees with itself: {agree}"
 
 
 def _read(path: Path, labels: Path | None) -> list[AuditedAnswer]:

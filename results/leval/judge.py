@@ -21,7 +21,7 @@ from needlework.results.leval.scores import RULES, Rule
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.panels import Share
-from needlework.results.statistics.wording import ends, percent2
+from needlework.results.statistics.wording import interval_cell, percent2
 from needlework.results.style import one_line
 from needlework.results.tables.terminal import aligned
 from needlework.scoring.judges.judges import Choice, pair_messages, read_choice, read_choice_compat
@@ -269,7 +269,9 @@ def _rate_lines(rates: Mapping[Rule, WinRate]) -> Iterator[str]:
     for rule, rate in rates.items():
         mean = rate.of_those_there if rule == "compat" else rate.score
         counts = (rate.wins, rate.ties, rate.losses, rate.expected - rate.n)
-        rows.append((rule, *map(str, counts), f"{rate.n} of {rate.expected}", percent2(mean.value), ends(mean)))
+        rows.append(
+            (rule, *map(str, counts), f"{rate.n} of {rate.expected}", percent2(mean.value), interval_cell(mean))
+        )
     yield from aligned([_HEAD, *rows], names=1)
     strict = rates["strict"]
     if strict.score.value is None:
@@ -282,9 +284,9 @@ def _rate_lines(rates: Mapping[Rule, WinRate]) -> Iterator[str]:
 def _effect_lines(effects: Mapping[str, tuple[Share, int]]) -> Iterator[str]:
     (same, pairs), (first, decided) = effects.values()
     if pairs:
-        yield f"same verdict in both orders: {percent2(same.value)} % of {pairs} pairs ({ends(same)})"
+        yield f"same verdict in both orders: {percent2(same.value)} % of {pairs} pairs ({interval_cell(same)})"
     if decided:
-        rate = f"{percent2(first.value)} % of {decided} verdicts that are no tie ({ends(first)})"
+        rate = f"{percent2(first.value)} % of {decided} verdicts that are no tie ({interval_cell(first)})"
         yield f"the answer shown first preferred: {rate}; 50 is no bias"
 
 

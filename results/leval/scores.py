@@ -14,7 +14,7 @@ from needlework.results.leval.predictions import Predictions, broken_rows, find_
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import weighted_mean
-from needlework.results.statistics.wording import ends, percent2
+from needlework.results.statistics.wording import interval_cell, percent2
 from needlework.results.style import NONE, one_line
 from needlework.results.tables.terminal import aligned
 from needlework.scoring.leval import overlap
@@ -232,7 +232,7 @@ def table_lines(model: str, tasks: Sequence[TaskScores]) -> Iterator[str]:
     rows = [row for task in tasks for row in _task_rows(task)]
     for average in means:
         values = [percent2(average.scores[rule].value) for rule in RULES]
-        intervals = _both(ends(average.scores[rule]) for rule in RULES)
+        intervals = _both(interval_cell(average.scores[rule]) for rule in RULES)
         rows.append((average.name, "mean", *values, NONE, NONE, f"{average.n} of {average.expected}", intervals))
     yield from aligned([_HEAD, *rows], names=2)
     for average in means:
@@ -263,7 +263,7 @@ def _task_rows(scored: TaskScores) -> Iterator[tuple[str, ...]]:
             _both(percent2(mean.floor) for mean in values),
             _both(percent2(mean.ceiling) for mean in values),
             f"{values[0].n} of {values[0].expected}",
-            _both(ends(mean.score) for mean in values),
+            _both(interval_cell(mean.score) for mean in values),
         )
 
 

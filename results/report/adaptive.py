@@ -78,11 +78,7 @@ def _score_words(result: LengthResult) -> str:
 def _trials_heatmap(name: str, statements: Sequence[LengthStatement]) -> Heatmap:
     """The number of trials in each cell of a series, and above it the decision at each length."""
     first = statements[0]
-    ends = {end for statement in statements for end in (statement.low, statement.high)}
-    reached = [at for each in statements for at, of in enumerate(each.lengths) if of.asked or of.length in ends]
-    shown = max(reached, default=0) + 1
-    results, beyond = first.lengths[:shown], length_labels([result.length for result in first.lengths[shown:]])
-    unasked = f" · not asked: {' to '.join(dict.fromkeys((beyond[0], beyond[-1])))}" if beyond else ""
+    results = first.lengths
     depths = _depths(results)
     most = max((n for result in results for n in result.per_depth.values()), default=1)
 
@@ -90,7 +86,7 @@ def _trials_heatmap(name: str, statements: Sequence[LengthStatement]) -> Heatmap
         return HeatmapCell(log(n) / log(most) if most > 1 else 0.0, str(n)) if n else None
 
     def decisions(statement: LengthStatement) -> Iterator[HeatmapCell]:
-        for result in statement.lengths[:shown]:
+        for result in statement.lengths:
             yield HeatmapCell(text=_length_words(result, statement) if result.asked else "")
 
     answers = " · ".join(f"{_bar_words(statement)}: {answer(statement)}" for statement in statements)
@@ -98,7 +94,7 @@ def _trials_heatmap(name: str, statements: Sequence[LengthStatement]) -> Heatmap
     return Heatmap(
         name=chart_name("asked", first.task, first.needle, first.model),
         title=one_line(f"{first.model} {first.clause}" if first.clause else name),
-        subtitle=one_line(f"{series}: {_cost_words(statements)} · {answers}{unasked}"),
+        subtitle=one_line(f"{series}: {_cost_words(statements)} · {answers}"),
         lengths=length_labels([result.length for result in results]),
         depths=tuple(map(depth_label, depths)),
         rows=tuple(tuple(cell(result.per_depth.get(depth, 0)) for result in results) for depth in depths),

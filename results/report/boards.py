@@ -138,7 +138,8 @@ def series_sections(series: Sequence[BoardSeries]) -> list[Section]:
     sections = []
     for number, part in enumerate(series, start=1):
         name = chart_name("history", part.task, str(number) if len(series) > 1 else "")
-        chart = history_chart(part, name, _series_sentence(part), _size(part))
+        changes = [change_words(part, change) for change in part.changes] or ["no change is shown"]
+        chart = history_chart(part, name, f"{_series_name(part)}: {'; '.join(changes)}", _size(part))
         table = _runs_table(("when", "run"), part.task, [(run.when, run.run, run) for run in part.runs])
         title = f"{_series_name(part)}: {_size(part)}"
         sections.append(Section(title, (table,), notes=tuple(_series_notes(part)), charts=(chart,)))
@@ -158,28 +159,11 @@ def _series_notes(series: BoardSeries) -> list[str]:
 
 def change_words(series: BoardSeries, change: ScoreChange) -> str:
     """`fell between step 2000 and step 3000, from 92.6 to 55.6 % (-37.0 points; p 0.002, Holm)`."""
+    first, last = (series.names[at] for at in (change.first, change.last))
     likely = "" if change.last - change.first == 1 else f", most likely at {series.names[change.at]}"
     scores = f"from {percent1(change.before)} to {percent1(change.after)} %"
-    points = points1(change.after - change.before)
-    return (
-        f"{' '.join(_verb_and_runs(series, change))}{likely}, {scores} ({points} points; p {p_words(change.p)}, Holm)"
-    )
-
-
-def _verb_and_runs(series: BoardSeries, change: ScoreChange) -> tuple[str, str]:
-    first, last = (series.names[at] for at in (change.first, change.last))
-    return "fell" if change.is_fall else "rose", f"between {first} and {last}"
-
-
-def _series_sentence(series: BoardSeries) -> str:
-    """The title of its picture: `smollm2 · niah fell by 37.0 points between step 2000 and step 3000`."""
-    if not series.changes:
-        return f"{_series_name(series)}: no change is shown"
-    if len(series.changes) > 1:
-        return f"{_series_name(series)} changed {len(series.changes)} times"
-    (change,) = series.changes
-    verb, runs = _verb_and_runs(series, change)
-    return f"{_series_name(series)} {verb} by {points1(abs(change.after - change.before)).lstrip('+')} points {runs}"
+    points = f"{points1(change.after - change.before)} points; p {p_words(change.p)}, Holm"
+    return f"{'fell' if change.is_fall else 'rose'} between {first} and {last}{likely}, {scores} ({points})"
 
 
 def _series_name(series: BoardSeries) -> str:

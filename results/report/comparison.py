@@ -175,10 +175,9 @@ def _cautions(pair: comparison.Comparison) -> list[str]:
     lines = []
     for task in pair.tasks:
         difference, name = task.whole.difference, task_name(task.family)
-        if difference is not None and difference.clusters == 1:
-            lines.append(f"caution: {name}: one sample, on which the runs differ by {points1(difference.mean)}")
-        elif difference is not None and difference.clusters < FEWEST_FOR_P:
-            lines.append(f"caution: {name}: from {difference.clusters} samples; a verdict takes {FEWEST_FOR_P}")
+        if difference is not None and difference.clusters < FEWEST_FOR_P:
+            samples = counted(difference.clusters, "sample")
+            lines.append(f"caution: {name}: from {samples}; a verdict takes {FEWEST_FOR_P}")
     if pair.scorers_differ:
         lines.append(f"caution: {pair.scorers_differ} pairs were judged by different scorers")
     if pair.prompts_unknown:

@@ -8,7 +8,7 @@ from needlework.results.report.section import Finding, Section, Table, filled_ta
 from needlework.results.report.tasks import extremes_words
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores
 from needlework.results.statistics.paired import Difference
-from needlework.results.statistics.panels import Rate, Share, Tally, range_of
+from needlework.results.statistics.panels import Share, Tally, range_of
 from needlework.results.statistics.votes import Vote
 from needlework.results.statistics.wording import (
     interval_cell,
@@ -17,6 +17,7 @@ from needlework.results.statistics.wording import (
     points1,
     range_words,
     score_and_interval,
+    share_cell,
     unscored_words,
 )
 from needlework.results.style import NONE, counted, length_label, one_line
@@ -90,13 +91,9 @@ def _document_findings(scores: DocumentScores) -> Iterator[tuple[str, str]]:
         interval = f"95 % interval {span}" if span else "too few questions for an interval"
         yield "what size costs", f"{points1(scores.loss.mean)} points ({interval}), n = {scores.loss.n}"
     if scores.judge is not None:
-        kappa, same = scores.judge.kappa, scores.judge.agreement
-        share = NONE if same.low is None else f"{number_cell(same.value)} % (95 % interval {interval_cell(same)})"
-        text = f"agree on {share} of {scores.judge.n} answers; Cohen's kappa "
-        text += NONE if kappa.value is None else f"{kappa.value:.2f}"
-        if kappa.low is not None and kappa.high is not None:
-            text += f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
-        yield "judge and offline rule", text
+        kappa = scores.judge.kappa
+        agree = f"agree on {share_cell(scores.judge.agreement)} % of {scores.judge.n} answers; Cohen's kappa "
+        yield "judge and offline rule", agree + (NONE if kappa.value is None else f"{kappa.value:.2f}")
     if scores.votes:
         of = scores.votes[0].of
         yield "voting", f"{of} answers a question: {of} times the requests and tokens of a single one"
@@ -181,7 +178,7 @@ def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
 
 
 def _cells(row: ArmScore) -> dict[str, str]:
-    paired, usual = row.paired, row.score.n
+    paired = row.paired
     score, interval = score_and_interval(row.score)
     return {
         "model": one_line(row.model),
@@ -189,32 +186,22 @@ def _cells(row: ArmScore) -> dict[str, str]:
         "retriever": one_line(row.retriever if row.k is None else f"{row.retriever}, {row.k}"),
         "score %": score,
         "95 %": interval,
-        "n": str(usual),
+        "n": str(row.score.n),
         "unscored": unscored_words(row.score.unscored) or NONE,
         "whole %": number_cell(paired.whole) if paired else NONE,
-        "vs whole": _difference(paired.difference, usual) if paired else NONE,
-        "recall %": _rate(row.recall_at_k, usual),
+        "vs whole": _difference(paired.difference) if paired else NONE,
+        "recall %": share_cell(row.recall_at_k),
         "MRR": NONE if row.reciprocal_rank.value is None else f"{row.reciprocal_rank.value:.2f}",
-        "words %": _rate(row.answer_recall, usual),
-        "if found %": _tally(row.score_if_found),
-        "if missed %": _tally(row.score_if_missed),
+        "words %": share_cell(row.answer_recall),
+        "if found %": _with_n(row.score_if_found),
+        "if missed %": _with_n(row.score_if_missed),
         "tokens": f"{paired.arm_tokens:,.0f} / {paired.whole_tokens:,.0f}" if paired else NONE,
     }
 
 
-def _rate(rate: Rate, usual: int) -> str:
-    """A rate with its interval, and its n where that is not the usual one."""
-    if rate.value is None:
-        return NONE
-    interval = "no interval" if rate.low is None else interval_cell(rate)
-    return f"{number_cell(rate.value)} ({interval}{'' if rate.n == usual else f', n {rate.n}'})"
+def _with_n(scores: Tally) -> str:
+    return f"{share_cell(scores.share)}, n {scores.n}" if scores.n else NONE
 
 
-def _tally(scores: Tally) -> str:
-    return _rate(Rate(scores.share.value, scores.share.low, scores.share.high, scores.n), -1)
-
-
-def _difference(difference: Difference, usual: int) -> str:
-    low, high = difference.low, difference.high
-    interval = "no interval" if low is None or high is None else f"{points1(low)} to {points1(high)}"
-    return f"{points1(difference.mean)} ({interval}{'' if difference.n == usual else f', n {difference.n}'})"
+def _difference(difference: Difference) -> str:
+    return f"{points1(difference.mean)} ({interval_words(difference) or 'no interval'}), n {difference.n}"

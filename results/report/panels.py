@@ -10,11 +10,10 @@ from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import NEEDLEWORK, Panel, Tally
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.wording import range_words, score_and_interval
-from needlework.results.style import NONE, percent1
+from needlework.results.statistics.wording import range_words, score_and_interval, unscored_words
+from needlework.results.style import NONE, counted, percent1
 
 UNEVEN = "no score over all lengths: each was asked as often as it took"
-_PLURAL: dict[OutcomeName, str] = {"error": "errors"}
 _TASKS = {
     "doc_position": "your documents, by place",
     "doc_size": "your documents, by size",
@@ -54,7 +53,7 @@ def panels_table(report: RunReport, *, with_model: bool = True) -> Table:
     rows, bars = [], []
     for panel, length in zip(report.panels, reaches, strict=True):
         tally, names = panel.overall, (task_title(panel.task), question_title(panel) or NONE)
-        score = (NONE, NONE) if panel.uneven else score_and_interval(tally, NONE)
+        score = (NONE, NONE) if panel.uneven else score_and_interval(tally)
         counts = [str(tally.n), *(str(tally.counts[name]) for name in lost)]
         rows.append((*[panel.model] * with_model, *names, *score, *counts, *[length or NONE] * any(reaches)))
         ends = None if panel.uneven or tally.mean is None else tally.interval
@@ -122,16 +121,14 @@ def scored_of(cell: Tally) -> str:
 def _cells(panel: Panel) -> str:
     sizes = {cell.trials for cell in panel.cells.values()}
     trials = f"{min(sizes)}–{max(sizes)}" if len(sizes) > 1 else str(*sizes)
-    cells = "1 cell" if len(panel.cells) == 1 else f"{len(panel.cells)} cells"
+    cells = counted(len(panel.cells), "cell")
     if panel.source != NEEDLEWORK and sizes == {1}:  # other systems give the mean of a cell
         return cells
     return f"{cells} of {trials} trial{'' if trials == '1' else 's'}"
 
 
 def _counts(overall: Tally) -> list[str]:
-    parts = []
-    for outcome, count in overall.unscored.items():
-        if outcome not in UNDECIDED:  # those stand beside the score
-            parts.append(f"{count} {_PLURAL.get(outcome, outcome) if count > 1 else outcome}")
-    nothing = [f"{overall.counts[name]} {name}" for name in NOTHING_SAID if overall.counts[name]]
-    return [*(parts if overall.unscored else ["every trial scored"]), *nothing]
+    failed = {outcome: count for outcome, count in overall.unscored.items() if outcome not in UNDECIDED}
+    nothing = {outcome: count for outcome in NOTHING_SAID if (count := overall.counts[outcome])}
+    every = "" if overall.unscored else "every trial scored"
+    return list(filter(None, (every, unscored_words(failed), unscored_words(nothing))))

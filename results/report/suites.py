@@ -88,7 +88,7 @@ def _leval_table(summary: LevalSummary) -> Table:
         (
             each.name,
             wording.percent2(each.score.value),
-            wording.ends(each.score),
+            wording.interval_cell(each.score),
             f"{len(each.tasks)} of {each.of}",
             str(each.n),
             str(each.unscored or NONE),
@@ -265,8 +265,4 @@ def _both(times: Times | None, scale: float = 1) -> tuple[str, str]:
 
 
 def _three(value: float) -> str:
-    """Three digits that count, never fewer than all whole ones: 0.0123, 1.23, 123, 1,234."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    digits = 1 if value >= 10 else 2 if value >= 1 else 3 if value >= 0.1 else 4
-    return f"{value:.{digits}f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"

@@ -18,7 +18,7 @@ from needlework.results.statistics.intervals import (
     resampled_means,
 )
 from needlework.results.statistics.panels import Share, rate_of
-from needlework.results.style import percent1
+from needlework.results.statistics.wording import share_words
 from needlework.scoring.judges.judges import JUDGE_SAID
 
 
@@ -211,23 +211,13 @@ def judge_notes(records: Sequence[Record]) -> Iterator[str]:
     same = share([float(len(kinds) == 1) for kinds, _ in read], [sample for _, sample in read])
     ties = sum(1 for record, _ in marks if record.details.score.get("tied"))
     split = f"; an even split on {ties}: no score" if ties else ""
-    yield f"judges: all {len(names)} agree on {_share_words(same)} of {len(read)} answers{split}"
+    yield f"judges: all {len(names)} agree on {share_words(same)} of {len(read)} answers{split}"
     for one, other in combinations(names, 2):
         both = [(first, second, sample) for row, sample in zip(labels, samples, strict=True)
                 if (first := row[one]) and (second := row[other])]  # fmt: skip
         pair = agreement([(first, second) for first, second, _ in both], [sample for *_, sample in both])
         kappa = "" if pair.kappa.value is None else f", Cohen's kappa {pair.kappa.value:.2f}"
-        yield f"judges {one} and {other} agree on {_share_words(pair.agreement)} of {pair.n} answers{kappa}"
-
-
-def _share_words(share: Share) -> str:
-    """`89.5 % (95 %: 68.6 to 97.1)`."""
-    if share.value is None:
-        return "no share"
-    interval = ""
-    if share.low is not None and share.high is not None:
-        interval = f" (95 %: {100 * share.low:.1f} to {100 * share.high:.1f})"
-    return f"{percent1(share.value)} %{interval}"
+        yield f"judges {one} and {other} agree on {share_words(pair.agreement)} of {pair.n} answers{kappa}"
 
 
 def _marks(record: Record) -> dict[str, float | None]:

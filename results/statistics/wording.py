@@ -66,17 +66,17 @@ def unscored_words(counts: Mapping[OutcomeName, int]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
 
 
-def score_and_interval(scores: Tally, none: str = NONE) -> tuple[str, str]:
+def score_and_interval(scores: Tally) -> tuple[str, str]:
     """The score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
 
     Where answers are undecided: `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
     """
-    interval = none if scores.interval is None else interval_cell(scores.share)
-    score = none if scores.mean is None else percent1(scores.mean)
+    interval = NONE if scores.interval is None else interval_cell(scores.share)
+    score = NONE if scores.mean is None else percent1(scores.mean)
     if scores.range is None:
         return score, interval
     ends = f" ({interval})" if scores.interval is not None else ""
-    return range_words(scores.range), f"scored {score}{ends}" if scores.n else none
+    return range_words(scores.range), f"scored {score}{ends}" if scores.n else NONE
 
 
 def range_words(ends: Range, *, whole: bool = False) -> str:
@@ -88,11 +88,6 @@ def range_words(ends: Range, *, whole: bool = False) -> str:
 def percent2(value: float | None) -> str:
     """A share of 0..1 as percent with two decimals, as published tables have it."""
     return NONE if value is None else f"{100 * value:.2f}"
-
-
-def ends(share: Share) -> str:
-    """The interval of a share of 0..1, in percent."""
-    return NONE if share.low is None or share.high is None else f"{100 * share.low:.1f}–{100 * share.high:.1f}"
 
 
 def points(difference: float) -> str:

@@ -8,7 +8,7 @@ from needlework.core.grid import depth_label
 from needlework.results.report.panels import headline, scored_of
 from needlework.results.statistics.agreement import Agreement
 from needlework.results.statistics.panels import Panel, Tally
-from needlework.results.statistics.wording import ends, percent2, range_words
+from needlework.results.statistics.wording import interval_cell, percent2, range_words
 from needlework.results.style import (
     MARKS,
     NONE,
@@ -129,8 +129,8 @@ def agreement_lines(result: Agreement, rows: str, columns: str) -> Iterator[str]
     """Agreement and the table of labels; `rows` and `columns` name the raters."""
     kappa = result.kappa
     span = NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
-    counted = f"{result.n} verdicts on {result.items} items"
-    yield f"{rows} and {columns} agree: {percent2(result.agreement.value)} % ({ends(result.agreement)}), {counted}"
+    counted = f"({interval_cell(result.agreement)}), {result.n} verdicts on {result.items} items"
+    yield f"{rows} and {columns} agree: {percent2(result.agreement.value)} % {counted}"
     yield f"  Cohen's kappa: {NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
     names = [one_line(label) for label in result.labels]
     table = [(name, *map(str, counts)) for name, counts in zip(names, result.table, strict=True)]

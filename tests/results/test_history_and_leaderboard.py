@@ -51,7 +51,7 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(w
 @pytest.mark.parametrize(
     ("right", "sentence", "note"),
     [
-        (0, "niah fell by 100.0 points between step 2000 and step 10000", "fell between step 2000 and step 10000, "),
+        (0, "niah: fell between step 2000 and step 10000", "fell between step 2000 and step 10000, "),
         (12, "niah: no change is shown", "no change is shown"),
     ],
 )

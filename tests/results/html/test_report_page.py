@@ -50,7 +50,7 @@ def test_one_file_that_needs_nothing_else(make_record, tmp_path):
     )
 
 
-@pytest.mark.parametrize("colors", ["safe", "field"])
+@pytest.mark.parametrize("colors", ["viridis", "red-yellow-green"])
 def test_colours_are_those_of_the_pictures(make_record, colors):
     style = Page(text_of([make_record()], colors=colors)).inside("style")[0]
 

@@ -101,7 +101,7 @@ def test_columns_are_means_over_trials():
         ("found error", 1, 1.0, None, "score 100 %, n = 1"),
         ("found refused empty", 3, 1 / 3, None, "score 33.3 % ("),
         ("found empty empty empty refused", 5, 0.2, None,
-         "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused · 3 empty"),
+         "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused, 3 empty"),
     ],
 )  # fmt: skip
 def test_what_has_no_score_never_enters_a_mean_and_only_undecided_answers_make_a_range(names, n, mean, limits, words):

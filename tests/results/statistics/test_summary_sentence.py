@@ -131,8 +131,8 @@ def test_own_documents_say_place_size_search_and_inventions():
     ("arm", "sentence"),
     [
         ("absent", "mock makes up 0 % of the answers that are not there."),
-        ("focused", "mock answers 100 % (95 % sure: 63.1 to 100) of 8 questions, each with its answer's document alone,"
-         " right."),
+        ("focused", ("mock answers 100 % (95 % sure: 63.1 to 100) of 8 questions, each with its answer's document"
+         " alone, right.")),
     ],
 )  # fmt: skip
 def test_one_arm_alone_is_not_said_of_all_documents(arm, sentence):

@@ -43,7 +43,7 @@ LINES = [
     "    n      3    0/2    0/1",
     "score 50.0–75.0 % (1 censored of 4: all missed to all hit)",
     "of the scored 66.7 % (95 % interval 1.3–98.7 from 2 samples), n = 3",
-    "5 cells of 1–2 trials · 1 invalid · 1 error",
+    "5 cells of 1–2 trials · 1 invalid, 1 error",
     "! invalid · E error · c censored · . not run",
 ]
 WITHOUT_BLOCKS = [re.sub("[▁-█]", " ", line) for line in LINES]
@@ -57,7 +57,7 @@ def test_the_grid_plain_in_ascii_and_in_256_colours(small_panel):
 
     colored = terminal_heatmaps([small_panel], Screen(color=True))
     assert colored[2] == "    0 \x1b[30;48;5;30m    50 \x1b[0m     c      E"
-    other = terminal_heatmaps([small_panel], Screen(color=True, colors="field"))
+    other = terminal_heatmaps([small_panel], Screen(color=True, colors="red-yellow-green"))
     assert other[3] == "  100 \x1b[30;48;5;43m   100 \x1b[0m     !      ."
     assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in colored] == WITHOUT_BLOCKS
 

@@ -87,7 +87,7 @@ def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart():
         "A: A: 5 trials, 3 scored, 2 error",
         "B: B: 6 trials, 4 scored, 2 error",
         "pairs: 1, 1 unscored in A only, 1 unscored in B only, 1 unscored in both, 1 only in A, 2 only in B",
-        "caution: niah · code: one sample, on which the runs differ by -100.0",
+        "caution: niah · code: from 1 sample; a verdict takes 6",
     } <= set(lines_of(first, second))
 
 
