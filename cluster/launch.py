@@ -11,11 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from needlework import main as run_command
-from needlework.cluster import slurm
+from needlework.cluster.engines import RayTasks, SlurmArray, indexed_job, slurm_script
 from needlework.cluster.follow import ShardEngine, StatusLine, follow, shards_to_start, trials_status
-from needlework.cluster.kubernetes import indexed_job
-from needlework.cluster.plan import Plan, check_option_names, check_run, launched_shards, split_pytest_words
-from needlework.cluster.ray_tasks import RayTasks
+from needlework.cluster.plan import Plan, check_run, launched_shards, split_pytest_words
 from needlework.core.devices import Gpus, gpus
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ
@@ -56,17 +54,16 @@ def _launch(options: argparse.Namespace, folder: Path, words: tuple[str, ...], c
         if not options.dry_run:
             remedy = "give --dry-run: it prints a Job, and `kubectl apply -f -` starts it"
             raise InputError("launch kubernetes", "", remedy)
-        check_option_names(plan)
         print(indexed_job(plan, options), end="")
         return 0
     check_run(plan)
     if options.dry_run:
         commands = "\n".join(shlex.join(plan.command(f"{number}/{shards}")) for number in plan.numbers)
-        print(slurm.script(plan, options) if options.engine == "slurm" else f"{commands}\n", end="")
+        print(slurm_script(plan, options) if options.engine == "slurm" else f"{commands}\n", end="")
         return 0
     engine: ShardEngine
     if options.engine == "slurm":
-        engine = slurm.SlurmArray(plan, options)
+        engine = SlurmArray(plan, options)
     elif options.engine == "ray":
         engine = RayTasks(plan, options)
     else:

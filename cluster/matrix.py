@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from itertools import takewhile
@@ -27,7 +27,6 @@ from needlework.models.engines.recipes import find_recipe, parse_args
 from needlework.models.engines.serve import last_lines
 from needlework.results.compare.command import compare_named, write_comparison
 from needlework.results.files.read_run import Run, read_run
-from needlework.results.records.manifest import settings_of
 from needlework.results.report.comparison import comparison_lines
 from needlework.results.report.section import Section, section_lines
 from needlework.results.statistics.comparison.comparison import ComparedRun
@@ -261,21 +260,10 @@ def _read_runs(matrix: Matrix) -> dict[str, Run | None]:
     runs: dict[str, Run | None] = {}
     for configuration in matrix.configurations:
         try:
-            runs[configuration.label] = _without_earlier_lengths(read_run(matrix.run_folder(configuration)))
+            runs[configuration.label] = read_run(matrix.run_folder(configuration))
         except InputError:
             runs[configuration.label] = None
     return runs
-
-
-def _without_earlier_lengths(run: Run) -> Run:
-    """Drop records of lengths and depths that an earlier version of the file named."""
-    suites = settings_of(run.manifest).suites
-    if any(suite.window for suite in suites):  # only the run knows its length
-        return run
-    lengths = {length for suite in suites for length in suite.lengths}
-    depths = {depth for suite in suites for depth in suite.depths} | {None}
-    records = tuple(record for record in run.records if record.length in lengths and record.depth in depths)
-    return replace(run, records=records, planned=run.planned - len(run.records) + len(records)) if records else run
 
 
 def _write(

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
@@ -192,7 +192,6 @@ def contains_secret(word: str) -> bool:
     return False
 
 
-_UNKNOWN_OPTION = "unrecognized arguments"
 _HINT = "needlework: "
 _ERROR = re.compile(r"\b(ERROR|error):")
 
@@ -200,41 +199,20 @@ _ERROR = re.compile(r"\b(ERROR|error):")
 def check_run(plan: Plan) -> None:
     """Have pytest plan the run as one shard, tests, models and texts included. Nothing is asked.
 
-    Raises `InputError`.
+    Raises `InputError` with pytest's line, and the option that was meant if pytest names one.
     """
     run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", "1/1"]
-    code, output = run_pytest([*plan.words, *run, "--plan", "-q"], plan.cwd)
-    if code:
-        _refuse(plan, output, error_line(output) or "pytest finds no test in it")
-
-
-def check_option_names(plan: Plan) -> None:
-    """Have pytest read the names of the options alone: files and keys are where the shards will run.
-
-    Raises `InputError`.
-    """
-    _, output = run_pytest([*plan.words, "--collect-only", "-q"], Path.cwd())
-    for line in output.splitlines():
-        if _UNKNOWN_OPTION in line:
-            _refuse(plan, output, line)
-
-
-def run_pytest(words: list[str], cwd: Path) -> tuple[int, str]:
-    """Run pytest, and return its exit code and output."""
-    command = [sys.executable, "-m", "pytest", *words]
-    ended = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    return ended.returncode, ended.stdout + ended.stderr
+    command = [sys.executable, "-m", "pytest", *plan.words, *run, "--plan", "-q"]
+    done = subprocess.run(command, cwd=plan.cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        output = done.stdout + done.stderr
+        problem = re.sub(r"^.*?\b(ERROR|error): ", "", error_line(output)) or "pytest finds no test in it"
+        hint = next((line.strip().removeprefix(_HINT) for line in output.splitlines() if _HINT in line), "")
+        if hint and "unrecognized arguments" in problem:
+            problem += f"; {hint}"
+        raise InputError("after --", shlex.join(plan.words), problem)
 
 
 def error_line(output: str) -> str:
     """The last line of pytest's output that reports an error; empty if none does."""
-    lines = [line.strip() for line in output.splitlines() if _ERROR.search(line)]
-    return lines[-1] if lines else ""
-
-
-def _refuse(plan: Plan, output: str, line: str) -> NoReturn:
-    """Raise `InputError` with pytest's `line`, and the option that was meant if pytest names one."""
-    remedy = re.sub(r"^.*?\b(ERROR|error): ", "", line)
-    hint = next((line.strip().removeprefix(_HINT) for line in output.splitlines() if _HINT in line), "")
-    suffix = f"; {hint}" if _UNKNOWN_OPTION in remedy and hint else ""
-    raise InputError("after --", shlex.join(plan.words), f"{remedy}{suffix}")
+    return next((line.strip() for line in reversed(output.splitlines()) if _ERROR.search(line)), "")

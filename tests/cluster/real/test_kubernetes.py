@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.cluster.kubernetes import indexed_job
+from needlework.cluster.engines import indexed_job
 from needlework.cluster.launch import parse_arguments
 from needlework.cluster.plan import Plan
 
