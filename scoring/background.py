@@ -1,8 +1,7 @@
 """Background scoring where judges are asked: they are slow, and take several questions at once.
 
-Nothing is judged that no test will use. What the tests of a task give `assert_scored` is known when one of them has
-called it; from then on the waiting answers of that task are scored alike. A test that scores differently, or not at
-all, ends that.
+What the tests of a task give `assert_scored` is known when one of them has called it; from then on the waiting answers
+of that task are scored alike, until a test scores differently.
 """
 
 from __future__ import annotations
@@ -30,19 +29,8 @@ if TYPE_CHECKING:
         def key(self) -> str: ...
 
 
-_Job = Callable[[], None]
 _Scorer = tuple[str | None]
 """The scorer that tests give `assert_scored`, by name; with `None` in it they give none."""
-
-
-@dataclass(frozen=True, slots=True)
-class _StartedScore:
-    """A score to come, begun before the turn of its test."""
-
-    scorer: _Scorer
-    facts: tuple[object, ...]  # whatever else the score depends on
-    result: Future[ScoringResult]
-    exchange: ref[WaitingAnswer]
 
 
 @dataclass(slots=True)
@@ -52,7 +40,8 @@ class _ScoredAlike:
     has_scored: bool = False  # whether a test of it has
     scorer: _Scorer | None = None  # its tests' scorer; `None`: it cannot be foreseen
     waiting: list[ref[WaitingAnswer]] = field(default_factory=list)
-    started: dict[str, _StartedScore] = field(default_factory=dict)  # by the key of the trial
+    # Scores begun before their tests' turn, by the key of the trial, with what they depend on.
+    started: dict[str, tuple[tuple[object, ...], Future[ScoringResult]]] = field(default_factory=dict)
 
 
 class BackgroundScoring:
@@ -70,7 +59,7 @@ class BackgroundScoring:
         self._store, self._wait = store, wait
         self._lock = threading.Lock()
         self._groups: defaultdict[tuple[str, str | None], _ScoredAlike] = defaultdict(_ScoredAlike)
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads = 0
         self._closed = False
 
@@ -112,24 +101,24 @@ class BackgroundScoring:
             for waiting in [alive for link in group.waiting if (alive := link()) is not None]:
                 self._start_early(group, waiting)
             group.waiting.clear()
-        started = group.started.pop(exchange.key, None)
-        if started is not None and (started.scorer, started.facts) != (scorer, _facts(exchange)):
-            started.result.cancel()
-            started = scorer = None
-        is_unused = any(other.exchange() is None for other in group.started.values())  # a test that has not scored
-        if scorer != group.scorer or is_unused:
-            group.scorer = None
-            group.started = {key: other for key, other in group.started.items() if not other.result.cancel()}
-        if scorer is None or self._closed or (started is None and group.scorer is None):
+        facts, result = group.started.pop(exchange.key, (None, None))
+        is_as_foreseen = scorer == group.scorer and (facts is None or facts == _facts(exchange))
+        if not is_as_foreseen:
+            for _, other in group.started.values():
+                other.cancel()
+            group.scorer, group.started = None, {}
+        if scorer is None or self._closed or not is_as_foreseen:
+            if result is not None:
+                result.cancel()
             return []
-        first = started.result if started else self._start(exchange, scorer)
+        first = result or self._start(exchange, scorer)
         return [first, *(self._start(repeat, scorer) for repeat in exchange.asked_again)]
 
     def _start_early(self, group: _ScoredAlike, exchange: WaitingAnswer) -> None:
         """Begin to score an exchange as it will be scored in its test's turn."""
         if group.scorer is not None and exchange.key not in group.started and not self._closed:
             result = self._start(exchange, group.scorer, partial(self._store, exchange))
-            group.started[exchange.key] = _StartedScore(group.scorer, _facts(exchange), result, ref(exchange))
+            group.started[exchange.key] = _facts(exchange), result
 
     def _start(
         self, exchange: Answered, scorer: _Scorer, store: Callable[[ScoringResult], object] = lambda _scored: None
@@ -167,9 +156,7 @@ def _foreseeable(exchange: Answered, scorer: ScorerLike | None) -> _Scorer | Non
     from needlework.scoring.recording import DEFAULT_SCORER
     from needlework.scoring.registry import SCORERS
 
-    if exchange.judging is None or exchange.judging.strategy == "rule":
-        return None
-    if scorer is not None and not isinstance(scorer, str):
+    if exchange.judging is None or exchange.judging.strategy == "rule" or not isinstance(scorer, str | None):
         return None
     name = scorer or exchange.scorer or DEFAULT_SCORER
     return (scorer,) if name in SCORERS or name.startswith(JUDGE) else None

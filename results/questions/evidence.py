@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.make import is_made_from_another_text, too_long
-from needlework.scoring.content_words import content_words, words_to_look_up
-from needlework.scoring.plain_text import find_whole, normalize, normalize_value
+from needlework.scoring.plain_text import content_words, find_whole, normalize, normalize_value, words_to_look_up
 
 Status = Literal["accept", "review", "reject"]
 SUPPORT = 0.6  # of the answer's content words: what stands in its document at least

@@ -28,7 +28,7 @@ from needlework.core.record import (
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.trials.builder import Trial
 from needlework.pipeline.exchange import Exchange
-from needlework.scoring.content_words import content_words
+from needlework.scoring.plain_text import content_words
 
 if TYPE_CHECKING:
     from needlework.scoring.recording import ScoringResult

@@ -10,7 +10,7 @@ from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Rate, rate_of
-from needlework.scoring.content_words import content_words
+from needlework.scoring.plain_text import content_words
 
 # The medoid is the answer with the highest mean cosine similarity to the others, of equal ones that of the lowest
 # repeat (snorkel's long-context-eval calls it medoid voting, by embeddings). Here answers are bags of content words: no

@@ -2,8 +2,8 @@
 
 import importlib.util
 import logging
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import combinations
@@ -131,42 +131,26 @@ def by_line(text: str) -> str | None:
     return None if tokenizer is None else "\n".join(tokenizer.tokenize(text))
 
 
-# The model is data that NLTK does not bring along. It is read where NLTK looks for it, or out of the package
-# llama-index-core, which carries it (`requirements-data.txt`); without it there is no ROUGE-Lsum. T. Kiss, J. Strunk,
-# "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32 (2006).
-_MODEL = Path("tokenizers", "punkt_tab", "english")
-_FILES = ("abbrev_types.txt", "sent_starters.txt", "collocations.tab", "ortho_context.tab")
-
-
 @cache
 def _tokenizer() -> Any:
-    folder = next((path for path in _model_folders() if all((path / name).is_file() for name in _FILES)), None)
-    if folder is None:
-        return None
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+    """NLTK's sentence tokenizer; `None` where its English model is not installed.
 
-    abbreviations, starters, pairs, context = ((folder / name).read_text("utf-8").split("\n") for name in _FILES)
-    model = PunktParameters()  # filled here: NLTK's own reader refuses files outside of its data folders
-    model.abbrev_types, model.sent_starters = set(filter(None, abbreviations)), set(filter(None, starters))
-    model.collocations = {tuple(line.split("\t")) for line in pairs if line}
-    model.ortho_context = defaultdict(int)
-    for word, _, flags in (line.rpartition("\t") for line in context if line):
-        model.ortho_context[word] = int(flags)
-    tokenizer = PunktSentenceTokenizer()
-    tokenizer._params = model  # noqa: SLF001  # its constructor trains, or unpickles
-    return tokenizer
-
-
-def _model_folders() -> Iterator[Path]:
+    The model is data that NLTK does not bring along. It is read where NLTK looks for it, or out of the package
+    llama-index-core, which carries it (`requirements-data.txt`).
+    """
     try:
         import nltk.data
+        from nltk.tokenize.punkt import PunktTokenizer
     except ImportError:
-        return
-    yield from (Path(folder) / _MODEL for folder in nltk.data.path)
+        return None
     # A name without its package's code: only the namespace package above it is looked up.
     spec = importlib.util.find_spec("llama_index")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
-        yield Path(folder, "core", "_static", "nltk_cache") / _MODEL
+        nltk.data.path.append(str(Path(folder, "core", "_static", "nltk_cache")))
+    try:
+        return PunktTokenizer()
+    except LookupError:
+        return None
 
 
 def _rouge_scorer(name: str, *, strict: bool) -> Scorer:

@@ -5,10 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import folded_value, match_score
-from needlework.scoring.plain_text import Span, find_whole, flatten, normalize_lines, normalize_value
+from needlework.scoring.plain_text import (
+    Span,
+    content_word_places,
+    content_words,
+    find_whole,
+    flatten,
+    normalize_lines,
+    normalize_value,
+)
 from needlework.scoring.reading import is_refusal, outside_copies
 from needlework.scoring.scores import Details, Reference, Score, Scorer
 

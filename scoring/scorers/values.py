@@ -9,10 +9,17 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Indel, Levenshtein
 
-from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.folding import fold_lines, read_han
 from needlework.scoring.match.claims import is_negated
-from needlework.scoring.plain_text import HAN_NUMERALS, Span, flatten, normalize, normalize_lines
+from needlework.scoring.plain_text import (
+    HAN_NUMERALS,
+    Span,
+    content_word_places,
+    content_words,
+    flatten,
+    normalize,
+    normalize_lines,
+)
 from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end, verdict_for
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Details, Reference, Score, Scorer, Verdict, expected_text

@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.evidence import DocumentIndex, check_rows
 from needlework.results.questions.make import QuestionPair, read_pairs, too_long
-from needlework.scoring.content_words import content_words
+from needlework.scoring.plain_text import content_words
 
 MICE = {"question": "What does the owl eat?", "answer": "mice"}
 MOTHS = {"question": "What does the bat eat?", "answer": "moths", "aliases": ["night moths"]}
