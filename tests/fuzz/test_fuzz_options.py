@@ -1,6 +1,7 @@
-"""Every option with junk for its value: a clear line, or settings that can be used."""
+"""Every option with junk for its value, also on the real command line: a clear line, or settings that can be used."""
 
 import json
+import random
 from functools import cache, partial
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from needlework.models.specs import check_model_args, parse_spec
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.manifest import recipe_of
 from needlework.results.records.run_folder import run_folder
-from tests.fuzz.junk import ODD_WORDS, complaint, junk
+from tests.fuzz.junk import ODD_WORDS, SEED, bounded, check_line, complaint, junk
+from tests.plugin.conftest import project
 
 RUNNABLE = 2_000  # cells; more are not unfolded here
 
@@ -96,3 +98,30 @@ def test_settings_do_not_show_what_may_be_secret():
     options = {"model_arg": ["header.X=secret"], "base_url": address, "judge_base_url": [address], "serve": "x secret"}
     assert "secret" not in repr(resolve_settings(options, {}, Path("/nowhere")))
     assert "secret" not in repr(FamilyValues({"embedder_base_url": "https://me:secret@host/v1"}))
+
+
+__all__ = ["project"]
+WORDS = [word for word in ODD_WORDS if "\0" not in word and len(word) < 4000 and word not in ("/", "~", ".", "..")]
+# What these words may start is not the options' business: whole presets, every model there is.
+LARGE = {"preset": ("quick",), "run_name": (), "task": ()}
+
+
+@pytest.mark.parametrize(
+    "number", [*range(16), *(pytest.param(number, marks=pytest.mark.slow) for number in range(16, 200))]
+)
+def test_junk(number, project, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none-at-all")
+    chance = random.Random(f"{SEED} {number}")
+    option = chance.choice([option for option in OPTIONS if not option.flag])
+    word = chance.choice([word for word in WORDS if word not in LARGE.get(option.key, ())])
+    with bounded(60):
+        result = project.run(f"--{option.name}={word}", "--timeout=1", "--retries=0")
+
+    everything = result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in everything, (option.name, word)
+    assert "INTERNALERROR" not in everything, (option.name, word)
+    assert result.ret in (0, 1, 2, 4, 5, 10, 11), (option.name, word)
+    if result.ret == 4:
+        (line,) = [line for line in result.stderr.str().splitlines() if line.startswith("ERROR: ")]
+        check_line(line)
+        assert not project.runs.exists()

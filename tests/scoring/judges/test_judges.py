@@ -1,13 +1,19 @@
-"""When judges are asked and what they are shown, how replies become scores, and what several of them say."""
+"""When judges are asked, what they are shown, how replies become scores, and what several judges say."""
 
+import contextlib
 import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.core.record import Details, Record
-from needlework.scoring.judges.judges import check_prompt, judged, pair_messages
-from needlework.scoring.judges.replies import JudgeReplyError
+from needlework.scoring.judges.judges import check_prompt, judged, pair_messages, read_choice, read_choice_compat
+from needlework.scoring.judges.replies import (
+    JudgeReplyError,
+    parse_ruling,
+)
 from needlework.scoring.recording import score_exchange
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Exchange, Judge, Judging
@@ -198,12 +204,6 @@ def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstai
     assert "Oruro" not in judge.asked[0][1]
 
 
-def test_scorers_that_know_absence_judge_it_themselves():
-    for scorer, used in (("documents", "documents"), ("match", "abstain")):
-        result = scored("NOT FOUND", scorer=scorer, reference={"answers": ["NOT FOUND"], "absent": True}, judging=None)
-        assert (result.scorer, result.for_asserting) == (used, 1)
-
-
 def test_a_prompt_may_have_a_system_message_and_published_ones_are_sent_as_they_are():
     sent = []
 
@@ -219,3 +219,66 @@ def test_a_prompt_may_have_a_system_message_and_published_ones_are_sent_as_they_
     assert sent[1][0].startswith("Decide whether the CANDIDATE ANSWER is correct")
     assert "START QUESTION What are the sales?\n\nEND QUESTION\n\nThe OFFICIAL ANSWER: 0.07\n\nEND" in sent[1][1]
     assert [score.verdict for score in scores] == ["wrong", "wrong"], "CORRECT stands inside INCORRECT"
+
+
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
+RULINGS = {
+    '{"correct": true}': 1, '{"correct": "false"}': 0, '{"correct": 0}': 0, '{"reason": 7, "correct": true}': 1,
+    'Here: {"Correct": false, "reason": "a { b", "sure": 1}': 0, '```json\n{"reason": "x", "correct": true}\n```': 1,
+    '<think>{"correct": false}? no.</think>{"correct": true}': 1, '{"verdict": 8}': 0.8, '{"score": 0.25}': 0.25,
+    '{"grade": "C"}': 1, '{"verdict": "INCORRECT"}': 0, "true": 1, "```\nFalse\n```": 0, "Yes.": 1, "**No**": 0,
+    "CORRECT": 1, "A": 1, "B": 0, "C": 0, "(B)": 0, "A: CORRECT": 1, "C: NOT_ATTEMPTED": 0,
+    "It names the town.\n\nGRADE: C": 1, "GRADE: I": 0, "GRADE: P": 0.5,
+    "reasoning: they agree\ncorrect: yes\nconfidence: 100": 1, "**Verdict:** incorrect. It names another town.": 0,
+    "Rating: [[7]]": 0.7, "[[10]]": 1, "It is right: [[correct]], I say [[correct]]": 1,
+}  # fmt: skip
+NO_RULINGS = [
+    "", "I think so", "yes and no", "{}", '{"reason": "x"}', '{"correct": null}', '{"correct": 2}', '{"score": 7}',
+    '{"correct": true, "correct": false}', '{"correct": true, "verdict": "incorrect"}',
+    '{"correct": true} {"correct": false}', '{"correct": True}', "GRADE: C\nGRADE: I", "GRADE: X", "[[11]]",
+    "[[A]] or [[B]]", DEEP,
+]  # fmt: skip
+
+
+def test_rulings_are_read_in_the_forms_of_prompts():
+    assert {reply: parse_ruling(reply).value for reply in RULINGS} == pytest.approx(RULINGS)
+    assert parse_ruling('{"explanation": "two\\n lines", "correct": true}').reason == "two lines"
+    assert parse_ruling("yes").reason == ""
+
+
+def test_what_cannot_be_read_is_never_a_verdict():
+    for reply in NO_RULINGS:
+        with pytest.raises(JudgeReplyError):
+            parse_ruling(reply)
+
+
+@given(st.text(max_size=60))
+def test_any_reply_is_read_or_refused(reply):
+    with contextlib.suppress(JudgeReplyError):
+        assert 0 <= parse_ruling(reply).value <= 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "strict", "published"),
+    [
+        ("A is right. [[A]]", "A", "A"),
+        ("Both miss it. [[C]]", "tie", "tie"),
+        ("**[[B]]** so, finally: [[B]]", "B", "B"),
+        ("I choose among [[A]], [[B]] and [[C]]: [[C]]", None, "A"),
+        ("Not [[B]] but [[C]]", None, "B"),
+        *((reply, None, None) for reply in ("A is better.", "[[D]]", "[A]", "[[a]]", "")),
+    ],
+)
+def test_verdicts_on_two_answers(reply, strict, published):
+    assert read_choice_compat(reply) == published
+    with contextlib.nullcontext() if strict else pytest.raises(JudgeReplyError):
+        assert read_choice(reply) == strict
+
+
+@given(st.text(), st.sampled_from("ABC"), st.text())
+def test_a_strict_verdict_is_the_published_one_too(before, label, after):
+    reply = f"{before}[[{label}]]{after}"
+    try:
+        assert read_choice(reply) == read_choice_compat(reply)
+    except JudgeReplyError:
+        assert len({each for each in "ABC" if f"[[{each}]]" in reply}) > 1

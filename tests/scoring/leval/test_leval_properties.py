@@ -1,11 +1,18 @@
-"""Every scorer of L-Eval on arbitrary answers and references; F1 and ROUGE, in English as published and in Chinese."""
+"""L-Eval: scorers on arbitrary answers, F1 and ROUGE, and every score that its own code gave (shared/parity/leval)."""
 
+import json
+import os
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
+from needlework.results.leval.predictions import find_files, read_predictions
+from needlework.results.leval.scores import score_task
 from needlework.scoring.leval import overlap
 from needlework.scoring.leval.exact import asked_for, compat_letters, stated_letters
 from needlework.scoring.leval.overlap import (
@@ -42,21 +49,6 @@ def test_scores_are_0_to_1_and_nothing_raises(name, answer, gold):
 def test_no_answer_is_never_right_for_a_strict_rule(name):
     for gold in ("B", "12", "[1 2]", "-. .-.", "True [fact: False]", "The role of art", "some words"):
         assert [SCORERS[name].judge(answer, Reference((gold,))).value for answer in ("", " \n\t", "\ud800")] == [0] * 3
-
-
-def test_the_reference_itself_is_right():
-    golds = {
-        "letter": "(B) the text",
-        "letters": "ACD",
-        "math": "1234",
-        "code": "[[1 2] [3 4]]",
-        "f1": "a short answer",
-    }
-    golds |= {"topic": "The role of art", "sci_fi": "True [fact: False]", "rouge": "a short summary"}
-    for rule, gold in (*golds.items(), ("code", "-. .-.. .--.")):
-        for name in (f"leval_{rule}", f"leval_{rule}_compat"):
-            assert SCORERS[name].judge(gold, Reference((gold,))).value == pytest.approx(1), name
-    assert {f"leval_{rule}{ending}" for rule in golds for ending in ("", "_compat")} == set(_NAMES)
 
 
 @given(st.sets(st.sampled_from("ABCD"), min_size=1), st.sampled_from([", ", " and ", "/", " & "]))
@@ -110,3 +102,75 @@ def test_a_missing_package_is_named_with_its_remedy(scorer, package, monkeypatch
         monkeypatch.undo()
         for each in caches:
             each.cache_clear()
+
+
+_ROOT = Path(__file__).resolve().parents[3]
+_PARITY = Path(os.environ.get("NEEDLEWORK_PARITY_LEVAL", _ROOT.parent / "shared" / "parity" / "leval"))
+_WITHOUT = {"sci_fi"}  # no predictions of it are stored
+
+
+QUICK = {"patent_summ", *(task.name for task in TASKS.values() if task.evaluation != "rouge")}
+QUICK.remove("topic_retrieval_longchat")
+TASKS_HERE = [
+    pytest.param(task, marks=[] if name in QUICK else pytest.mark.slow, id=name)
+    for name, task in TASKS.items()
+    if name not in _WITHOUT
+]
+
+
+@pytest.fixture(scope="module")
+def golden():
+    scores: dict[str, dict[str, Any]] = json.loads((_PARITY / "golden_scores.json").read_text())["turbo-16k-0613"]
+    return scores
+
+
+@pytest.fixture(scope="module")
+def per_item():
+    lines = (_PARITY / "per_item_turbo.jsonl").read_text().splitlines()
+    return {(row["task"], row["idx"]): row for row in map(json.loads, lines)}
+
+
+@pytest.mark.skipif(not _PARITY.is_dir(), reason=f"no parity results at {_PARITY}")
+@pytest.mark.parametrize("task", TASKS_HERE)
+def test_every_score_and_count_is_the_published_one_and_within_floor_and_ceiling(task, golden, per_item):
+    files, _ = find_files([_PARITY / "predictions"], None)
+    (path,) = (path for path, found in files.items() if found == task)
+    scored, published = score_task(read_predictions(path, task)), golden[task.name]
+    check_means(scored, published)
+    for at, ours in enumerate(scored.scores["compat"]):
+        check_item(task, ours, per_item[task.name, at])
+    values = [score.value for score in scored.scores["compat"]]
+    assert len(values) == published.get("num_predicted", task.expected) == task.expected
+    if "n_correct" in published:
+        assert (values.count(1), values.count(0.25)) == (published["n_correct"], published["n_partial"])
+    for means in scored.means.values():
+        for mean in means.values():
+            assert mean.score.value <= mean.ceiling
+            assert 0 <= mean.floor <= 1
+    if task.name in (known := {"coursera": (25.5814, 100.0), "codeU": (None, 97.7778), "quality": (27.7228, 100.0)}):
+        mean, (floor, ceiling) = scored.means["exact_match"]["compat"], known[task.name]
+        assert round(100 * mean.ceiling, 4) == ceiling
+        assert floor is None or round(100 * mean.floor, 4) == floor
+
+
+def check_means(scored, published):
+    ours = {name: mean["compat"].score.value for name, mean in scored.means.items()}
+    names = {"average_exact_match": "mean", "exact_match": "exact_match", "f1": "f1"}
+    names |= {f"first_{at}/exact_match": name for at, name in enumerate(("first", "second", "third"), 1)}
+    names |= {f"rouge/{name}": name for name in ("rouge1", "rouge2", "rougeL", "rougeLsum", "geometric_mean")}
+    if by_line("") is None:
+        del names["rouge/rougeLsum"]
+    compared = {name: ours[names[name]] for name in published if name in names}
+    assert compared
+    for name, value in compared.items():
+        assert round(100 * value, 4) == pytest.approx(published[name], abs=5e-5), name
+
+
+def check_item(task, ours, theirs):
+    if task.evaluation == "rouge":
+        for name in {"rouge1", "rouge2", "rougeL", "rougeLsum"} & ours.details.keys():
+            assert ours.details[name] == pytest.approx(theirs[name], abs=1e-9), name
+    else:
+        assert ours.value == pytest.approx(theirs["exact_match" if "exact_match" in theirs else "f1"])
+    if "processed_pred" in theirs:
+        assert (ours.details["taken"], ours.details["gold"]) == (theirs["processed_pred"], theirs["processed_gt"])
