@@ -190,12 +190,11 @@ def gate_lines(
     for gate, members in groupby(verdicts, key=lambda verdict: verdict.gate):
         every = list(members)
         shown = every if len(every) <= _MOST else [verdict for verdict in every if verdict.state != "pass"]
-        names = _aligned([(WORD[verdict.state], one_line(verdict.group)) for verdict in shown])
-        numbers = iter(_aligned([_numbers(verdict) for verdict in shown if verdict.losses is None]))
+        states, groups = (max(map(len, names)) for names in zip(*map(_names, shown), strict=True))
         yield f"gate {gate}", None
-        for name, verdict in zip(names, shown, strict=True):
-            value = next(numbers) if verdict.losses is None else _after_losses(verdict, "  ")
-            yield f"  {name}  {value}  {_remark(verdict)}".rstrip(), verdict.state
+        for verdict in shown:
+            state, group = _names(verdict)
+            yield "  ".join([f"  {state:{states}}", f"{group:{groups}}", *_parts(verdict)]), verdict.state
         if len(shown) < len(every):
             yield f"  ... and {len(every) - len(shown)} further groups pass", None
     if selection and verdicts:
@@ -207,9 +206,8 @@ def gate_lines(
         yield line, "inconclusive"
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+def _names(verdict: Verdict) -> tuple[str, str]:
+    return WORD[verdict.state], one_line(verdict.group)
 
 
 def gate_rows(verdicts: Sequence[Verdict], selected: int) -> tuple[GateRow, ...]:
@@ -224,16 +222,17 @@ def gate_rows(verdicts: Sequence[Verdict], selected: int) -> tuple[GateRow, ...]
 
 
 def verdict_words(verdict: Verdict) -> str:
-    """`length 4000: 0.800 (0.284..0.995, n 5), 1 error counted against it`, and before that the losses."""
-    return _joined(f"{verdict.group}: {_after_losses(verdict)}", _remark(verdict))
+    """`length 4000: 0.800, 95 % interval 0.284..0.995, n 5, 1 error counted against it`; losses come first."""
+    return f"{verdict.group}: {', '.join(_parts(verdict))}"
 
 
-def _after_losses(verdict: Verdict, space: str = "") -> str:
-    """The losses, and the numbers behind them: in columns, or with `(interval, n)` without `space`."""
-    value, *inside = _numbers(verdict)
-    numbers = space.join(filter(None, [value, *inside])) if space else f"{value} ({_joined(*inside)})"
-    counted = "with these as misses" if verdict.paired else "counted against it:"
-    return f"{_lost(verdict)}; {counted} {numbers}" if verdict.losses else numbers
+def _parts(verdict: Verdict) -> list[str]:
+    """Losses and value, interval, number and remark of a verdict."""
+    value, *others = _numbers(verdict)
+    if verdict.losses:
+        counted = "with these as misses" if verdict.paired else "counted against it:"
+        value = f"{_lost(verdict)}; {counted} {value}"
+    return list(filter(None, [value, *others, _remark(verdict)]))
 
 
 def _lost(verdict: Verdict) -> str:

@@ -146,7 +146,7 @@ def test_an_open_verdict_names_the_trials_and_the_time_that_would_decide_it():
     verdicts = judge_gate(parse_gate("score >= 0.9 per length"), records)
 
     assert lines(*verdicts, further=4)[1:] == [
-        "  inconclusive  length 400  1.000  95 % interval 0.478..1.000  n 5   at this score 42 samples decide",
+        "  inconclusive  length 400  1.000  95 % interval 0.478..1.000  n 5  at this score 42 samples decide",
         "  inconclusive  length 600  0.900  95 % interval 0.555..0.997  n 10  at the limit: no number decides",
         "--top-up asked 4 further trials",
         "2 of 2 verdicts inconclusive; --top-up 41 would decide if scores stay as they are",
