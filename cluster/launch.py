@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from needlework import main as run_command
+from needlework import main as run_needlework
 from needlework.cluster.engines import RayTasks, SlurmArray, indexed_job, slurm_script
 from needlework.cluster.follow import ShardEngine, StatusLine, follow, shards_to_start, trials_status
 from needlework.cluster.plan import Plan, check_run, launched_shards, split_pytest_words
 from needlework.core.devices import Gpus, gpus
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.settings import READ
 from needlework.results.records.run_folder import SHARDS
 
@@ -31,25 +31,19 @@ _PAUSE_S = 2.0
 
 def main(argv: Sequence[str]) -> int:
     """Launch, follow, merge. Returns the gates' exit code, 3 for missing shards, 2 for input or Ctrl-C."""
-    try:
-        options, words = parse_arguments(argv)
-        cwd = Path(options.mount) if options.engine == "kubernetes" else Path.cwd()
-        folder, pytest_words = split_pytest_words(words, cwd)
-        return _launch(options, folder, pytest_words, cwd)
-    except InputError as error:
-        return refuse("launch", error)
-    except OSError as error:
-        return refuse("launch", InputError("file", error.filename or "", f"{error.strerror}; every answer is kept"))
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    with suppress(KeyboardInterrupt):
+        return run_command("launch", lambda: _launch(*parse_arguments(argv)))
+    return INTERRUPTED
 
 
-def _launch(options: argparse.Namespace, folder: Path, words: tuple[str, ...], cwd: Path) -> int:
+def _launch(options: argparse.Namespace, words: Sequence[str]) -> int:
+    cwd = Path(options.mount) if options.engine == "kubernetes" else Path.cwd()
+    folder, pytest_words = split_pytest_words(words, cwd)
     environments = _environments(options) if options.engine == "local" else []
     shards = options.shards or launched_shards(folder) or len(environments) or getattr(options, "max_jobs", None)
     if not shards:
         raise InputError("--shards", "", "say in how many parts the run is divided")
-    plan = Plan(folder, shards, words, cwd, options.retries)
+    plan = Plan(folder, shards, pytest_words, cwd, options.retries)
     if options.engine == "kubernetes":
         if not options.dry_run:
             remedy = "give --dry-run: it prints a Job, and `kubectl apply -f -` starts it"
@@ -93,7 +87,7 @@ def _follow_and_merge(plan: Plan, engine: ShardEngine) -> int:
         return MISSING
     line.message(f"needlework merge {plan.folder}")
     # The shards ran with this user's own words: the files that these name may be read.
-    return run_command(["merge", str(plan.folder), READ, plan.cwd.anchor])
+    return run_needlework(["merge", str(plan.folder), READ, plan.cwd.anchor])
 
 
 def _submit(plan: Plan, engine: ShardEngine) -> int:
@@ -226,13 +220,8 @@ def _parser() -> argparse.ArgumentParser:
             add("-c", "--cpus-per-job", type=_positive, metavar="K", help="cores of each job")
             add("--mem", metavar="SIZE", help="memory of each job, as sbatch takes it: 64G")
             add("--max-jobs", "--max-num-workers", type=_positive, metavar="M", help="most jobs at once")
-            add(
-                "--sbatch",
-                action="append",
-                default=[],
-                metavar="OPTION",
-                help="another option: --sbatch constraint=a100",
-            )
+            other = "another option: --sbatch constraint=a100"
+            add("--sbatch", action="append", default=[], metavar="OPTION", help=other)
             add("--no-wait", action="store_true", help="submit, print the commands that follow it, and end")
         elif name == "ray":
             add("--address", metavar="auto|HOST:PORT", help="a running cluster [one of our own, on 127.0.0.1]")

@@ -18,7 +18,7 @@ from typing import Any
 
 from needlework.cluster.follow import StatusLine, trials_status
 from needlework.cluster.plan import benchmark_words, error_line
-from needlework.core.errors import InputError, OneLineParser, printable, refuse
+from needlework.core.errors import InputError, OneLineParser, printable, run_command
 from needlework.core.files import read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.presets import as_written
@@ -165,19 +165,18 @@ class EndedRun:
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code (docs/recipes.md), 2 for wrong input or Ctrl-C."""
     options = _parser().parse_args(argv)
-    try:
-        matrix = read_matrix(options.file)
-        labels = [configuration.label for configuration in matrix.configurations]
-        if unknown := next((label for label in options.only if label not in labels), None):
-            raise InputError("--only", unknown, f"the file has {', '.join(labels)}")
-        chosen = [run for run in matrix.configurations if not options.only or run.label in options.only]
-        if options.plan:
-            return _plan(matrix, chosen)
-        return run_configurations(matrix, chosen, fail_if_worse=options.fail_if == "worse")
-    except InputError as error:
-        return refuse("matrix", error)
-    except OSError as error:
-        return refuse("matrix", InputError("file", error.filename or "output", error.strerror or str(error)))
+    return run_command("matrix", lambda: _run_matrix(options))
+
+
+def _run_matrix(options: argparse.Namespace) -> int:
+    matrix = read_matrix(options.file)
+    labels = [configuration.label for configuration in matrix.configurations]
+    if unknown := next((label for label in options.only if label not in labels), None):
+        raise InputError("--only", unknown, f"the file has {', '.join(labels)}")
+    chosen = [run for run in matrix.configurations if not options.only or run.label in options.only]
+    if options.plan:
+        return _plan(matrix, chosen)
+    return run_configurations(matrix, chosen, fail_if_worse=options.fail_if == "worse")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -322,7 +321,9 @@ def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], Non
             process.kill()
             process.wait()
             raise
-    return EndedRun(code, time.monotonic() - started, _error_line(log) if code in (2, 3, 4, 5) or code < 0 else "")
+    lines = last_lines(log, 40)
+    error = printable(error_line("\n".join(lines)) or next(reversed(lines), ""), 300).strip("! ")
+    return EndedRun(code, time.monotonic() - started, error if code in (2, 3, 4, 5) or code < 0 else "")
 
 
 def _wait(process: subprocess.Popen[bytes], run_folder: Path, log: Path, show: Callable[[str], None]) -> int:
@@ -338,9 +339,3 @@ def _wait(process: subprocess.Popen[bytes], run_folder: Path, log: Path, show: C
         show(status)
         time.sleep(_POLL_S)
     return code
-
-
-def _error_line(log: Path) -> str:
-    """The line of pytest's output with the reason of its end."""
-    lines = last_lines(log, 40)
-    return printable(error_line("\n".join(lines)) or next(reversed(lines), ""), 300).strip("! ")

@@ -52,7 +52,7 @@ def normalize_lines(text: str) -> str:
     if "`" in text:
         text = text.replace("`", "")
     if "," in text or "'" in text or "_" in text:
-        text = _GROUPED.sub(_join_digits, text)
+        text = _GROUPED.sub(lambda match: match[0].replace(match[1], ""), text)
     lines = [" ".join(line.split()) for line in text.splitlines()]
     text = "\n".join([line for line in lines if line])
     return text if text.isascii() else _CJK_SPACE.sub("", text)
@@ -84,10 +84,6 @@ def _to_plain(text: str) -> str:
         char: str(unicodedata.decimal(char)) for char in set(plain) if char > "\x7f" and char.isdecimal()
     }
     return plain.translate(str.maketrans(foreign)) if foreign else plain
-
-
-def _join_digits(match: re.Match[str]) -> str:
-    return match[0].replace(match[1], "")
 
 
 # A value is whole when nothing next to it would make it part of a longer one. What that means depends

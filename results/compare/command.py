@@ -101,34 +101,23 @@ def _parser() -> argparse.ArgumentParser:
         " the cells that improved and regressed, report.html with both answers side by side, and heatmaps of B - A.",
         epilog="Trials are joined on task, needle, length, depth, repeat and seed.",
     )
-    parser.add_argument("first", type=Path, metavar="A", help="run folder or results.json: the reference")
-    parser.add_argument("second", type=Path, metavar="B", help="run folder or results.json: what is compared with it")
-    parser.add_argument("more", type=Path, nargs="*", metavar="C", help="further runs, each compared with A")
-    parser.add_argument("--base", choices=get_args(Base), default="first", help="what each is compared with [first]")
-    parser.add_argument(
-        "--order",
-        choices=get_args(Order),
-        default="given",
-        help="of the runs: as given, by name, by the date they began, by the step in their names [given]",
-    )
-    parser.add_argument(
-        "--labels", type=_labels, metavar="A,B,...", help="names to show, one for each run as given [folders]"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write comparison.json to this file too")
-    parser.add_argument(
-        "--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("first", type=Path, metavar="A", help="run folder or results.json: the reference")
+    add("second", type=Path, metavar="B", help="run folder or results.json: what is compared with it")
+    add("more", type=Path, nargs="*", metavar="C", help="further runs, each compared with A")
+    add("--base", choices=get_args(Base), default="first", help="what each is compared with [first]")
+    order = "of the runs: as given, by name, by the date they began, by the step in their names [given]"
+    add("--order", choices=get_args(Order), default="given", help=order)
+    add("--labels", type=_labels, metavar="A,B,...", help="names to show, one for each run as given [folders]")
+    add("--json", type=Path, metavar="FILE", help="write comparison.json to this file too")
+    add("--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same")
+    add(
         "--allow-different-dtypes", action="store_true", help="compare one model in two kinds of numbers, fp32 and bf16"
     )
-    parser.add_argument(
-        "--fail-if", choices=("worse",), help="exit with code 1 where a run, or a task of it, is shown worse"
-    )
-    parser.add_argument("--title", help="title of the page and the heatmaps (default: the runs' names)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
-    parser.add_argument(
-        "--format", type=parse_formats, default=BOTH, metavar="png,svg,pdf", help="of the heatmaps [png,svg]"
-    )
+    add("--fail-if", choices=("worse",), help="exit with code 1 where a run, or a task of it, is shown worse")
+    add("--title", help="title of the page and the heatmaps (default: the runs' names)")
+    add("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
+    add("--format", type=parse_formats, default=BOTH, metavar="png,svg,pdf", help="of the heatmaps [png,svg]")
     return parser
 
 

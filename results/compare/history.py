@@ -72,14 +72,11 @@ def _parser() -> argparse.ArgumentParser:
         " between which runs it changed. Writes report.html, history.json and a picture of each series.",
         epilog="A change is told where a test on paired samples shows it; any false one in a series: 5 % at most.",
     )
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN|FOLDER", help="runs, or folders of runs")
-    parser.add_argument(
-        "--order",
-        choices=("date", "step"),
-        default="date",
-        help="by the date that runs began, each model by itself; or by the step in their names, all as one [date]",
-    )
-    parser.add_argument("--fail-if", choices=("worse",), help="exit with code 1 where the last change is a fall")
-    parser.add_argument("--title", help="title of the page [History]")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write [`history` in the folder of runs]")
+    add = parser.add_argument
+    add("runs", type=Path, nargs="+", metavar="RUN|FOLDER", help="runs, or folders of runs")
+    order = "by the date that runs began, each model by itself; or by the step in their names, all as one [date]"
+    add("--order", choices=("date", "step"), default="date", help=order)
+    add("--fail-if", choices=("worse",), help="exit with code 1 where the last change is a fall")
+    add("--title", help="title of the page [History]")
+    add("--out", type=Path, metavar="DIR", help="where to write [`history` in the folder of runs]")
     return parser

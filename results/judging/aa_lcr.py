@@ -56,7 +56,8 @@ def run(options: argparse.Namespace, answers: Mapping[Path, Sequence[tuple[str, 
     objects = []
     with closing(open_judge(options)) as judge:
         for path, texts in answers.items():
-            named = [(row, text) for name, text in texts if (row := _row(name, rows)) is not None]
+            numbers = [(_NUMBER.match(name), text) for name, text in texts]
+            named = [(rows[int(number[1])], text) for number, text in numbers if number and int(number[1]) in rows]
             if not named:
                 raise InputError("ANSWERS", path, "has no question_id of the data (1, 2, ...): give it in each row")
             replies = options.replies or path.with_name(f"{path.name.removesuffix('.jsonl')}.judge.jsonl")
@@ -94,11 +95,6 @@ def judge_answers(
         value = 0.0 if replied is None else None if ruling is None else float(ruling.correct)
         judged.append(JudgedAnswer(row, value, replied.problem if replied else ""))
     return judged
-
-
-def _row(name: str, rows: Mapping[int, RowSummary]) -> RowSummary | None:
-    number = _NUMBER.match(name)
-    return rows.get(int(number[1])) if number else None
 
 
 def _lines(name: str, version: str, judged: Sequence[JudgedAnswer], of: int, unknown: int) -> Iterator[str]:

@@ -113,8 +113,10 @@ def _write_entry(folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping
     for path, rows in entry.rows.items():
         _write(folder / "Predictions" / path, "".join(f"{json.dumps(row)}\n" for row in rows))
     scored = _scored(folder, entry)
-    window = _window(manifests, entry.model)
-    for name, table in _tables(entry, scored, window, _answer_budget(manifests)).items():
+    window = next((window for each in manifests if (window := windows_of(each).get(entry.model))), None)
+    suites = [object_of(suite) for manifest in manifests for suite in manifest.get("suites") or ()]
+    budget = max((size for suite in suites if isinstance(size := suite.get("answer_budget"), int)), default=0)
+    for name, table in _tables(entry, scored, window, budget).items():
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows((tuple(table), tuple(table.values())))
         _write(folder / "Results" / name, text.getvalue())
@@ -262,17 +264,6 @@ def _tables(
 
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
-
-
-def _window(manifests: Sequence[Mapping[str, Any]], model: str) -> int | None:
-    """Tokens of the model's context."""
-    return next((window for each in manifests if (window := windows_of(each).get(model))), None)
-
-
-def _answer_budget(manifests: Sequence[Mapping[str, Any]]) -> int:
-    """Tokens of an answer."""
-    suites = [object_of(suite) for manifest in manifests for suite in manifest.get("suites") or ()]
-    return max((suite["answer_budget"] for suite in suites if isinstance(suite.get("answer_budget"), int)), default=0)
 
 
 def _write(path: Path, text: str) -> None:

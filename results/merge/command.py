@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import structs
 from msgspec.structs import replace
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import drop_halves
 from needlework.core.record import FINAL, OutcomeName, Record
 from needlework.core.settings import READ, READ_HELP, Places, Settings
@@ -60,15 +60,7 @@ def main(argv: Sequence[str]) -> int:
     """Run the command; returns the gates' exit code (0, 1, 10, 11), 1 if two parts
     have different answers, 2 after one line about wrong input, 3 if something is missing."""
     options = _parser().parse_args(argv)
-    try:
-        return _merge(options)
-    except InputError as error:
-        return refuse("merge", error)
-    except BrokenPipeError:
-        raise  # the reader of our output has closed it
-    except OSError as error:
-        path = error.filename or options.into or options.runs[0]
-        return refuse("merge", InputError("file", path, f"{error.strerror or error}; every answer is in its journal"))
+    return run_command("merge", lambda: _merge(options))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -99,11 +91,12 @@ def _merge(options: argparse.Namespace) -> int:
     settings = _settings(options, into, parts)
     joined, conflicts = union(_records_by_part(into, parts), options.conflicts or "first")
     missing = missing_of(parts, joined)
-    _print_errors([*_conflict_lines(conflicts, options.conflicts), *missing_lines(missing)])
+    for line in (*_conflict_lines(conflicts, options.conflicts), *missing_lines(missing)):
+        print(one_line(line), file=sys.stderr)
     if conflicts and options.conflicts is None:
         return CONFLICT
     if missing and not options.partial:
-        _print_errors(["nothing was written; --partial merges what is there"])
+        print("nothing was written; --partial merges what is there", file=sys.stderr)
         return MISSING
     if not joined:
         raise InputError("RUN", parts[0].name, "has no records yet")
@@ -134,10 +127,8 @@ def _target_folder(options: argparse.Namespace) -> Path:
     """The folder to write into: `--into`, else the run whose shards are merged. Raises `InputError`."""
     into: Path | None = options.into
     if into is not None:
-        if is_shard(into):
-            raise InputError("--into", into, "is a shard's folder; give a run's")
-        if into.exists() and not into.is_dir():
-            raise InputError("--into", into, "is a file; give a folder")
+        if is_shard(into) or into.is_file():
+            raise InputError("--into", into, "is no run's folder")
         return into
     runs: list[Path] = options.runs
     run, *others = {run.parent.parent if is_shard(run) else run for run in runs}
@@ -181,14 +172,9 @@ def _conflict_lines(conflicts: Sequence[Conflict], keep: Keep | None) -> Iterato
         yield f"and {len(conflicts) - _MAX_CONFLICTS} more"
     if conflicts and keep is None:
         yield (
-            f"{len(conflicts)} {'trial has' if len(conflicts) == 1 else 'trials have'} two different answers; nothing"
-            " was written; --conflicts first or last says whose counts, in the order of the parts"
+            f"{counted(len(conflicts), 'trial')} with two different answers; nothing was written; --conflicts first or"
+            " last says whose counts, in the order of the parts"
         )
-
-
-def _print_errors(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(one_line(line), file=sys.stderr)
 
 
 def _print_run(
@@ -199,15 +185,12 @@ def _print_run(
     screen = Screen(shutil.get_terminal_size().columns, sys.stdout.isatty(), settings.heatmap_colors)
     if verbose:
         lines = [*run_lines(report, screen), *unscored, *shared_lines(report.records), *below]
-        _print_lines([*lines, *map(relative, finished.files), next_line(report, relative(into))])
-        return
-    folded_lines = [part for line in below for part in folded(line, screen.width)]
-    skipped = [line for line in unscored if line.startswith("skipped")]
-    short = ending(report, screen, skipped=skipped, folder=relative(into), last=len(folded_lines))
-    _print_lines([*(line for line, _ in short), *folded_lines])
-
-
-def _print_lines(lines: Iterable[str]) -> None:
+        lines += [*map(relative, finished.files), next_line(report, relative(into))]
+    else:
+        folded_lines = [part for line in below for part in folded(line, screen.width)]
+        skipped = [line for line in unscored if line.startswith("skipped")]
+        short = ending(report, screen, skipped=skipped, folder=relative(into), last=len(folded_lines))
+        lines = [*(line for line, _ in short), *folded_lines]
     for line in lines:
         print(encodable(line, sys.stdout.encoding))
 
@@ -260,7 +243,11 @@ def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> tuple[
                 conflicts.append(Conflict((other_part, part), (other, record)))
             if (conflict and keep == "last") or _rank(record) > _rank(other):
                 chosen[trial] = part, record
-    return [_with_part(record, part) for part, record in chosen.values()], conflicts
+    joined = [
+        structs.replace(record, timing=structs.replace(record.timing, part=part)) if part else record
+        for part, record in chosen.values()
+    ]
+    return joined, conflicts
 
 
 def _rank(record: Record) -> int:
@@ -269,10 +256,6 @@ def _rank(record: Record) -> int:
 
 def _answer(record: Record) -> tuple[object, ...]:
     return record.outcome, record.score, record.response.text, record.response.finish_reason
-
-
-def _with_part(record: Record, part: str) -> Record:
-    return structs.replace(record, timing=structs.replace(record.timing, part=part)) if part else record
 
 
 def merged_manifest(settings: Settings, parts: Sequence[RunPart], *, planned: int, recorded: int) -> dict[str, Any]:

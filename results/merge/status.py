@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import OneLineParser, run_command
 from needlework.core.grid import parse_id
 from needlework.results.merge.parts import RunPart, absent_shards, parts_of
 from needlework.results.records.journal import WAITING_FILES, read_waiting
@@ -30,16 +30,17 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
     parser.add_argument("--json", action="store_true", help="one object; times in seconds")
     options = parser.parse_args(argv)
-    try:
+
+    def show() -> int:
         parts = progress_of_run(options.run, time.time())
-    except InputError as error:
-        return refuse("status", error)
-    if options.json:
-        content = {"run": str(options.run), **totals(parts), "left_s": time_left(parts)}
-        print(json.dumps(content | {"parts": list(map(asdict, parts))}))
-    else:
-        print(*status_lines(parts), sep="\n")
-    return 0
+        if options.json:
+            content = {"run": str(options.run), **totals(parts), "left_s": time_left(parts)}
+            print(json.dumps(content | {"parts": list(map(asdict, parts))}))
+        else:
+            print(*status_lines(parts), sep="\n")
+        return 0
+
+    return run_command("status", show)
 
 
 State = Literal["ended", "interrupted", "writing", "not begun"]

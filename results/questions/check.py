@@ -61,15 +61,14 @@ The document answers it only if it states the answer for exactly what the questi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("documents", metavar="DIR", help="folder of documents")
-    parser.add_argument("questions", metavar="FILE", help='{"0": {"question", "answer", "answer_doc"}, ...}')
-    parser.add_argument("--model", metavar="SPEC", help="model to ask without the documents: does it know the answer?")
-    parser.add_argument("--checker", metavar="SPEC", help="model to show each document with its question")
-    parser.add_argument("--checker-base-url", metavar="URL", help="address of the checker's server, ending in /v1")
-    parser.add_argument(
-        "--checker-api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]"
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FILE.checked.json]")
+    add = parser.add_argument
+    add("documents", metavar="DIR", help="folder of documents")
+    add("questions", metavar="FILE", help='{"0": {"question", "answer", "answer_doc"}, ...}')
+    add("--model", metavar="SPEC", help="model to ask without the documents: does it know the answer?")
+    add("--checker", metavar="SPEC", help="model to show each document with its question")
+    add("--checker-base-url", metavar="URL", help="address of the checker's server, ending in /v1")
+    add("--checker-api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]")
+    add("--out", type=Path, metavar="FILE", help="file to write [FILE.checked.json]")
     add_shared_arguments(parser)
 
 

@@ -31,17 +31,12 @@ def main(argv: Sequence[str]) -> int:
 
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options on reaching `--model`, on the file of replies, and on listing."""
-    parser.add_argument(
-        "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="as in pytest, repeatable"
-    )
-    parser.add_argument("--base-url", metavar="URL", help="address of the model's server, ending in /v1")
-    parser.add_argument(
-        "--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]"
-    )
+    add = parser.add_argument
+    add("--model-arg", action="append", default=[], metavar="KEY=VALUE", help="as in pytest, repeatable")
+    add("--base-url", metavar="URL", help="address of the model's server, ending in /v1")
+    add("--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]")
     add_asking_arguments(parser, "OUT.replies.jsonl")
-    parser.add_argument(
-        "--list-left-out", action="store_true", help=f"list every file that is no document [the first {_SHOWN}]"
-    )
+    add("--list-left-out", action="store_true", help=f"list every file that is no document [the first {_SHOWN}]")
 
 
 def open_model(options: argparse.Namespace, reply_budget: int, option: str = "--model") -> CommandJudge:

@@ -80,20 +80,15 @@ class WriterTemplate(Struct, frozen=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("documents", metavar="DIR", help="folder of documents, see docs/documents.md")
-    parser.add_argument(
-        "--model", metavar="SPEC", help="model that writes: openai:NAME, or any other SPEC; not with --template gap"
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FOLDER.questions.json]")
-    parser.add_argument("--per-document", type=int, default=1, metavar="N", help="questions about each document [1]")
-    parser.add_argument(
-        OPTION,
-        default="factoid",
-        metavar="NAME",
-        help=f"{', '.join((*_TEMPLATES, GAPS))}, or a TOML file [factoid]",
-    )
-    parser.add_argument("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
+    add = parser.add_argument
+    add("documents", metavar="DIR", help="folder of documents, see docs/documents.md")
+    add("--model", metavar="SPEC", help="model that writes: openai:NAME, or any other SPEC; not with --template gap")
+    add("--out", type=Path, metavar="FILE", help="file to write [FOLDER.questions.json]")
+    add("--per-document", type=int, default=1, metavar="N", help="questions about each document [1]")
+    names = ", ".join((*_TEMPLATES, GAPS))
+    add(OPTION, default="factoid", metavar="NAME", help=f"{names}, or a TOML file [factoid]")
+    add("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
+    add("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
     add_shared_arguments(parser)
 
 

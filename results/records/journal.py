@@ -126,13 +126,6 @@ def _records_in(data: bytes) -> Iterator[Record | None]:
                 yield None
 
 
-def _open_for_append(path: Path) -> FileIO:
-    """Open a file of lines to append to; a torn last line is cut off."""
-    file = FileIO(path, "a+")
-    _cut_torn_tail(file)
-    return file
-
-
 def _cut_torn_tail(file: FileIO) -> None:
     """Cut off a torn last line: the next record would continue it, and be lost with it."""
     size = start = file.seek(0, os.SEEK_END)
@@ -195,7 +188,9 @@ class WaitingAnswers:
         line = encode_record(answer) + b"\n"
         with self._turn, contextlib.suppress(OSError):
             if not self._closed:
-                self._file = self._file or _open_for_append(self._path)
+                if self._file is None:
+                    self._file = FileIO(self._path, "a+")
+                    _cut_torn_tail(self._file)
                 # A full disk may tear a line; the line feed ends it, so that the next one is whole.
                 if self._file.write(line) < len(line):
                     self._file.write(b"\n")

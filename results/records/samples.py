@@ -121,12 +121,8 @@ def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
     test_cells = {
         (name_of_test(nodeid, cell.id), cell.id) for nodeid in nodeids if (cell := parse_id(nodeid)) is not None
     }
-    return [record for record in records if _test_and_cell(record) in test_cells]
-
-
-def _test_and_cell(record: Record) -> tuple[str, str]:
-    cell = f"{record.task}{record.id.removeprefix(record.task_label)}"
-    return name_of_test(record.nodeid, cell), cell
+    ids = [(record, f"{record.task}{record.id.removeprefix(record.task_label)}") for record in records]
+    return [record for record, cell_id in ids if (name_of_test(record.nodeid, cell_id), cell_id) in test_cells]
 
 
 def identity(record: Record) -> tuple[str, str, str]:

@@ -240,14 +240,12 @@ def _retrieval(trial: Trial) -> RetrievalFacts | None:
     return structs.replace(trial.retrieved.facts, answer_recall=recall)
 
 
+_words = lru_cache(maxsize=512)(content_words)  # all questions of a document have the same one
+
+
 def answer_recall(answer: str, searched: list[str], context: str) -> float | None:
     """The share (0..1) of the answer's content words in the context.
     Of those that the searched texts have; `None` where they have none."""
     words = content_words(answer)
     known = {word for text in searched for word in words & _words(text)}
     return round(len(known & content_words(context)) / len(known), 4) if known else None
-
-
-@lru_cache(maxsize=512)  # all questions of a document have the same one
-def _words(text: str) -> frozenset[str]:
-    return content_words(text)

@@ -46,17 +46,14 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(prog="needlework serve", description=__doc__)
-    parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="what to show")
-    parser.add_argument("--documents", type=Path, metavar="DIR", help="folder that the questions are about")
-    parser.add_argument(READ, action="append", default=[], metavar="PATH", help=READ_HELP)
-    parser.add_argument("--port", type=int, default=8765, help="port on 127.0.0.1; 0: any that is free [8765]")
-    parser.add_argument(
-        "--state",
-        type=Path,
-        metavar="FILE",
-        help=f"file of ratings [{RATINGS} in the first PATH, or beside it where that is a file]",
-    )
-    parser.add_argument("--rate-questions", type=int, metavar="N", help="rate N questions, drawn by chance [all]")
+    add = parser.add_argument
+    add("paths", type=Path, nargs="+", metavar="PATH", help="what to show")
+    add("--documents", type=Path, metavar="DIR", help="folder that the questions are about")
+    add(READ, action="append", default=[], metavar="PATH", help=READ_HELP)
+    add("--port", type=int, default=8765, help="port on 127.0.0.1; 0: any that is free [8765]")
+    state = f"file of ratings [{RATINGS} in the first PATH, or beside it where that is a file]"
+    add("--state", type=Path, metavar="FILE", help=state)
+    add("--rate-questions", type=int, metavar="N", help="rate N questions, drawn by chance [all]")
     return parser
 
 

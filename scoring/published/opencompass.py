@@ -93,16 +93,13 @@ def _keywords(reference: Reference) -> list[str]:
     return list(reference.parts) or [expected_keyword(reference)]
 
 
-def _words(reference: Reference) -> list[str]:
-    return expected_keyword(reference).split()
-
-
 KEYWORD, CDME_MULTI, NEEDLEBENCH_V1 = (
     Scorer(name, 5, partial(_by_keyword, miss_share=MISS_SHARE)) for name in ("keyword", "cdme_multi", "needlebench_v1")
 )
 NEEDLEBENCH_V2 = Scorer("needlebench_v2", 5, partial(_by_keyword, miss_share=0))
 _affirmed = partial(_share, is_hit=affirms)
-NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 5, partial(_affirmed, words_of=_words, what="words"))
+_by_word = partial(_affirmed, words_of=lambda reference: expected_keyword(reference).split(), what="words")
+NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 5, _by_word)
 NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 5, partial(_affirmed, words_of=_keywords, what="keywords"))
 
 

@@ -209,15 +209,14 @@ def node_set_score(answer: str, reference: Reference) -> Score:
         "missed": len(right) - hits,
     }
     if reference.name_key:
-        details["invented"] = sum(not _is_own(node, reference.name_key) for node in wrong)
+        details["invented"] = sum(
+            sha256(f"{reference.name_key} {node[:-_MARK]}".encode()).hexdigest()[:_MARK] != node[-_MARK:]
+            for node in wrong
+        )
     details |= {f"extra_{kind}": n for kind, n in Counter(kinds[node] for node in wrong if node in kinds).items()}
     verdict: Verdict = "found" if value == 1 else "partial" if value else "wrong"
     why = counted(hits, len(right), len(wrong), "nodes")
     return Score(value, verdict, ", ".join(named)[:_SHOWN], why, details)
-
-
-def _is_own(node: str, key: str) -> bool:
-    return sha256(f"{key} {node[:-_MARK]}".encode()).hexdigest()[:_MARK] == node[-_MARK:]
 
 
 NODE_SET = Scorer("node_set", 1, node_set_score, whole=True)
