@@ -6,9 +6,10 @@ from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.record import OWN_DOCUMENTS
-from needlework.results.files.read_run import load_panels, manifest_at, read_run
+from needlework.results.files.read_run import load_panels, read_run
 from needlework.results.pictures.draw import COLORS
 from needlework.results.pictures.files import BOTH, parse_formats, write_charts, write_combined
+from needlework.results.records.manifest import manifest_at
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.report.charts import bar_chart, panel_heatmap
 from needlework.results.report.section import BarChart, Chart

@@ -15,7 +15,8 @@ from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.foreign import foreign_panels
 from needlework.results.files.json_files import parsed, read_json, records_in
 from needlework.results.records.journal import read_journal
-from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, read_run_json
+from needlework.results.records.manifest import manifest_at
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links
 from needlework.results.records.samples import latest_of_each
 from needlework.results.statistics.panels import Panel, summarise
 from needlework.results.statistics.run_facts import run_facts
@@ -130,15 +131,6 @@ def run_records(folder: Path) -> list[Record]:
     """Read the last record of each trial of a run; none where it has just begun. Raises `InputError`."""
     report, journal = folder / RESULTS, folder / JOURNAL
     return read_json(report) if report.is_file() else _journal(journal)
-
-
-def manifest_at(path: Path) -> Mapping[str, Any]:
-    """The manifest beside the results; one that is missing or damaged says nothing."""
-    try:
-        content = read_run_json(path)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _file_of_run(folder: Path) -> Path | None:

@@ -16,9 +16,8 @@ from needlework.core.record import Record
 from needlework.core.settings import Places, Settings, Suite, check_tree
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import safe_value
-from needlework.results.files.read_run import manifest_at
 from needlework.results.records.journal import read_journal
-from needlework.results.records.manifest import recipe_of, settings_of
+from needlework.results.records.manifest import manifest_at, recipe_of, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARD_FILE, SHARDS, Planned, read_shard_file
 from needlework.results.records.samples import grouped, name_of_test, of_tests
 from needlework.results.statistics.comparison.provenance import changed_parts, differing_parts

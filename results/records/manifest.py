@@ -22,6 +22,7 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields
 from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.results.records.run_folder import read_run_json
+from needlework.results.records.samples import object_of
 
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "numpy",
@@ -75,6 +76,14 @@ def manifest(
     }
 
 
+def manifest_at(path: Path) -> Mapping[str, Any]:
+    """The manifest beside the results; one that is missing or damaged says nothing."""
+    try:
+        return object_of(read_run_json(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
 def settings_of(manifest: Mapping[str, Any]) -> Settings:
     """The settings of a manifest. Raises `InputError`."""
     options, suites = manifest.get("options"), manifest.get("suites")
@@ -101,19 +110,16 @@ def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) ->
 
 def models_before(path: Path) -> list[str]:
     """The models of a manifest's run; none where it cannot be read."""
-    try:
-        models = read_run_json(path)["options"]["model"]
-    except (OSError, ValueError, RecursionError, LookupError, TypeError):
-        return []
+    models = object_of(manifest_at(path).get("options")).get("model")
     return [model for model in models if isinstance(model, str)] if isinstance(models, list) else []
 
 
 def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     """The notes of a report on how its run was made."""
-    notes, options, left = [], manifest.get("options"), manifest.get("left_out")
+    notes, left, limit = [], manifest.get("left_out"), object_of(manifest.get("options")).get("limit")
     if changed := changed_facts(manifest):
         notes.append(f"answers of earlier sessions were given under other facts (before / now): {'; '.join(changed)}")
-    if isinstance(options, Mapping) and isinstance(limit := options.get("limit"), (int, float)):
+    if isinstance(limit, (int, float)):
         notes.append(limit_note(limit))
     return [*notes, *([left] if isinstance(left, str) else [])]
 
@@ -203,17 +209,16 @@ class Before(Struct, frozen=True):
 def read_before(path: Path, recipe: str, models: Container[str]) -> Before:
     """Read it, for a run of this recipe and these models; whatever cannot be read is empty."""
     try:
-        content = read_run_json(path)
-        started, ended = (content.get(name) for name in ("started", "ended"))
+        content = manifest_at(path)
         same = recipe_of(settings_of(content)) == recipe
-    except (OSError, ValueError, RecursionError, AttributeError, InputError):
+    except InputError:
         return Before()
     facts = {name: part for name, part in content.items() if name not in OF_A_PROCESS and isinstance(part, dict)}
     known = facts.get("models", {}).items()
     facts["models"] = {spec: model for spec, model in known if spec in models and isinstance(model, dict)}
     if not same:
         facts = {"models": facts["models"]}
-    started, ended = (date if isinstance(date, str) else None for date in (started, ended))
+    started, ended = (date if isinstance(date := content.get(name), str) else None for name in ("started", "ended"))
     return Before(started, ended, facts, tuple(changed_facts(content)) if same else ())
 
 

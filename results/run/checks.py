@@ -9,10 +9,9 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.pipeline.model_pool import named_judges
 from needlework.results.adaptive.design import unit_of
 from needlework.results.adaptive.survey import OPTION, rules_of
-from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.gate import Gate, parse_gate
 from needlework.results.gates.gatekeeper import POWER, check_gates, parse_power
-from needlework.results.records.manifest import adaptive_design, settings_of
+from needlework.results.records.manifest import adaptive_design, manifest_at, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
 from needlework.results.statistics.cost import SpendingCap, check_cap

@@ -19,14 +19,7 @@ from needlework.cluster.engines import (
     slurm_script,
 )
 from needlework.cluster.launch import main, parse_arguments, process_environments
-from needlework.cluster.plan import (
-    Ending,
-    Plan,
-    contains_secret,
-    launched_shards,
-    split_pytest_words,
-    write_ending,
-)
+from needlework.cluster.plan import Ending, Plan, contains_secret, launched_shards, split_pytest_words, write_ending
 from needlework.core.devices import Gpus
 from needlework.core.errors import InputError
 
@@ -133,11 +126,7 @@ def test_a_secret_never_gets_into_a_script(word, secret):
 @pytest.mark.parametrize(
     ("launch", "words", "message"),
     [
-        (
-            "local --dry-run",
-            "--modle=mock:perfect",
-            "unrecognized arguments: --modle=mock:perfect; --modle: did",
-        ),
+        ("local --dry-run", "--modle=mock:perfect", "unrecognized arguments: --modle=mock:perfect; --modle: did"),
         ("local", "--model=mock:prefect", "--model mock: 'prefect': use one of mock:perfect"),
         ("local --dry-run", "--model=hf:/nope", "--model hf: '/nope': there is no such folder"),
         ("local --dry-run", "--model=m --serve=vlm", "--serve: 'vlm': did you mean vllm?"),

@@ -111,9 +111,7 @@ def test_a_log_of_inspect_is_read_by_its_own_reader(tmp_path, capsys, monkeypatc
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["{}", "n2_q{:04}", "openai_mrcr-len8192-depthall-n2_q{:04}-r0"],
-    ids=["number", "label", "trial"],
+    "key", ["{}", "n2_q{:04}", "openai_mrcr-len8192-depthall-n2_q{:04}-r0"], ids=["number", "label", "trial"]
 )
 def test_plain_rows_with_the_data(tmp_path, score, key):
     rows = [mrcr_row(number) for number in range(3)]

@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.grid import Cell
-from needlework.results.adaptive.design import (
-    SearchDesign,
-    absolute,
-    boundaries,
-    boundaries_at,
-    looks_of,
-    unit_of,
-)
+from needlework.results.adaptive.design import SearchDesign, absolute, boundaries, boundaries_at, looks_of, unit_of
 from needlework.results.adaptive.survey import Rules, Survey, costs, max_cost, replacements_from, trials_of
 from needlework.results.adaptive.walk import LengthState, Trials, estimates, next_batches, trials_to_send, walk
 from needlework.results.report.adaptive import plan_lines

@@ -50,16 +50,8 @@ def test_one_object_is_one_pair_and_numbers_are_texts():
         (json.dumps([{**MICE, "aliases": "x"}]), 1, "item 1: `aliases` is no list"),
         (json.dumps([{**MICE, "aliases": [True]}]), 1, "item 1: an alias is missing or no text"),
         ('[{"question": "a", "answer": "\\ud800"}]', 1, "item 1: `answer` is missing or no text"),
-        (
-            json.dumps([MICE, {**MICE, "question": "what does the OWL eat?"}]),
-            2,
-            "two of the questions are the same",
-        ),
-        (
-            json.dumps([{**MICE, "answer": "a mouse " * 13}]),
-            1,
-            "item 1: the answer has 26 words, at most 25 words are",
-        ),
+        (json.dumps([MICE, {**MICE, "question": "what does the OWL eat?"}]), 2, "two of the questions are the same"),
+        (json.dumps([{**MICE, "answer": "a mouse " * 13}]), 1, "item 1: the answer has 26 words, at most 25 words are"),
     ],
 )
 def test_what_is_wrong_is_said(reply, count, problem):

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from needlework.core.record import Details, Record
 from needlework.scoring.judges.judges import check_prompt, judged, pair_messages, read_choice, read_choice_compat
-from needlework.scoring.judges.replies import (
-    JudgeReplyError,
-    parse_ruling,
-)
+from needlework.scoring.judges.replies import JudgeReplyError, parse_ruling
 from needlework.scoring.recording import score_exchange
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Exchange, Judge, Judging

@@ -15,14 +15,7 @@ from needlework.results.leval.predictions import find_files, read_predictions
 from needlework.results.leval.scores import score_task
 from needlework.scoring.leval import overlap
 from needlework.scoring.leval.exact import asked_for, compat_letters, stated_letters
-from needlework.scoring.leval.overlap import (
-    F1,
-    ROUGE,
-    MissingPackageError,
-    by_line,
-    of_itself,
-    rouge,
-)
+from needlework.scoring.leval.overlap import F1, ROUGE, MissingPackageError, by_line, of_itself, rouge
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference
 
