@@ -4,9 +4,9 @@ Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from needlework.cluster.matrix import Configuration, Matrix, run_configurations
 from needlework.cluster.plan import pop_option
@@ -27,12 +27,9 @@ _SET_HERE = ("--load", "--concurrency", "--run-name", "--results-dir")
 _NOT_WORSE = "not worse"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedRun:
+class LoadedRun(NamedTuple):
     """The durations of a run under a load, in seconds; `None` where nobody measured them."""
 
-    load: int  # requests in flight
-    run: Run
     median_s: float | None  # of an answered request, to its last token
     p95_s: float | None
     per_s: float | None  # answered requests a second
@@ -70,7 +67,7 @@ def _without_gate(words: Sequence[str]) -> list[str]:
 
 def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -> list[Section]:
     """Score, verdict and times of each load, as a table and a picture."""
-    loaded = {row.name: _loaded(row.name, run) for row in rows if (run := runs[row.name]) is not None and run.records}
+    loaded = {row.name: _loaded(run) for row in rows if (run := runs[row.name]) is not None and run.records}
     if not loaded:
         return []
     head = ("in flight", "trials", "score % (95 %)", "- the first", "95 %", "p (Holm)", "verdict", "lost",
@@ -80,28 +77,32 @@ def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -
     return [Section("Under load", (table,), notes=notes, charts=(_chart(rows, loaded),), brief=True, open=True)]
 
 
-def _loaded(name: str, run: Run) -> LoadedRun:
+def _loaded(run: Run) -> LoadedRun:
     seconds = sorted(value for record in run.records if (value := latency_of(record)) is not None)
     pace = run.manifest.get("pace")
     pace = pace if isinstance(pace, Mapping) else {}
     slowest = seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))] if seconds else None
     per_s = pace["trials"] / pace["seconds"] if pace.get("trials") and pace.get("seconds") else None
-    return LoadedRun(int(name.split()[-1]), run, median(seconds) if seconds else None, slowest, per_s)
+    return LoadedRun(median(seconds) if seconds else None, slowest, per_s)
+
+
+def _load_of(row: ComparedRun) -> str:
+    """The requests in flight: `load 16` is its configuration's label."""
+    return row.name.split()[-1]
 
 
 def _cells(row: ComparedRun, loaded: LoadedRun) -> tuple[str, ...]:
     whole = row.pair.whole if row.pair else None
     lost = sum(row.scores.counts[name] for name in ("error", "invalid", "censored"))
-    times = (loaded.median_s, loaded.p95_s, loaded.per_s)
     return (
-        str(loaded.load),
+        _load_of(row),
         f"{row.scores.trials:,}",
         score_cell(row.scores),
         *points_cells(whole.counted if whole else None),
         NONE if whole is None or whole.p_adjusted is None else p_words(whole.p_adjusted),
         row.verdict or ("not compared" if row.base else "the first"),
         str(lost),
-        *(NONE if value is None else f"{value:.3g}" for value in times),
+        *(NONE if value is None else f"{value:.3g}" for value in loaded),
     )
 
 
@@ -109,10 +110,10 @@ def _chart(rows: Sequence[ComparedRun], loaded: Mapping[str, LoadedRun]) -> Line
     """Scores on the left, seconds of an answer on the right: the median, and up to the slowest 5 %."""
     scores, seconds = [], []
     for row in (row for row in rows if row.name in loaded):
-        load, n = loaded[row.name], row.scores.n
-        scores.append(share_point(load.load, str(load.load), row.scores.share, n))
-        seconds.append(ChartPoint(load.load, str(load.load), load.median_s, load.median_s, load.p95_s, n))
-    worse = [row.name.split()[-1] for row in rows if row.is_worse]
+        load, times, n = _load_of(row), loaded[row.name], row.scores.n
+        scores.append(share_point(int(load), load, row.scores.share, n))
+        seconds.append(ChartPoint(int(load), load, times.median_s, times.median_s, times.p95_s, n))
+    worse = [_load_of(row) for row in rows if row.is_worse]
     title = f"Worse with {', '.join(worse)} in flight" if worse else "No load is shown worse than the first"
     subtitle = f"{counted(len(scores), 'load')} of the same trials; dotted: seconds an answer, up to the slowest 5 %"
     lines, right = (ChartLine("score", tuple(scores)),), ChartLine("seconds an answer", tuple(seconds))

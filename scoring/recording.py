@@ -212,24 +212,10 @@ def as_reference(reference: object) -> Reference:
         raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
     fields: dict[str, Any] = {"answers": (), "absent": values.pop("absent", None) is True}
     for name, value in values.items():
-        if name in ("places", "kinds"):
-            fields[name] = _table(value, float if name == "places" else str)
-        else:
-            fields[name] = _texts(value) if isinstance(_DEFAULTS[name], tuple) else str(value)
+        kind = type(_DEFAULTS[name])
+        texts = [value] if isinstance(value, str) else value
+        fields[name] = tuple(map(str, texts)) if kind is tuple else kind(value)
     return Reference(**fields)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    return tuple(str(text) for text in value) if isinstance(value, Sequence) else ()
-
-
-def _table(value: object, kind: type[float] | type[str]) -> dict[str, float | str]:
-    """The entries of a mapping whose values are of one kind; whole numbers count as `float`."""
-    kinds = (int, float) if kind is float else (kind,)
-    entries = value.items() if isinstance(value, Mapping) else ()
-    return {str(name): kind(entry) for name, entry in entries if isinstance(entry, kinds)}
 
 
 def _checked(score: object) -> Score:

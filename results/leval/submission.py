@@ -54,7 +54,6 @@ _OWN_TASK = re.compile(r"[a-z0-9_]+")
 _TASKS = {name.lower(): name for name in LEVAL_TASKS}
 _FOUR = ("tpo", "quality", "coursera", "gsm100")  # README: "averaging over 4 datasets"; the same repository's figure: 6
 _EXAM = (*CLOSED, "topic_retrieval_longchat")
-_FOR_JUDGES = {"llm_gpt4_eval": 96, "human_eval": 85, "llm_turbo_eval": 181}  # rows of a judge's folder that is whole
 
 Row = dict[str, Any]
 
@@ -135,10 +134,6 @@ def _write_entry(folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping
     }
     _write(folder / "metadata.json", json.dumps(metadata, indent=1))
     yield from [*table_lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
-    for kind, expected in _FOR_JUDGES.items():
-        count = sum(len(rows) for path, rows in entry.rows.items() if path.startswith(f"{kind}/"))
-        if count and count != expected:
-            yield f"{kind}: {count} of {expected} rows; run the whole --leval-subset"
     if entry.missing:
         more = f" and {len(entry.missing) - _SHOWN} more" if len(entry.missing) > _SHOWN else ""
         yield one_line(f"without an answer, {len(entry.missing)}: {', '.join(entry.missing[:_SHOWN])}{more}")

@@ -17,7 +17,6 @@ from needlework.results.files.read_run import report_with
 from needlework.results.html.report import write_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.records.run_folder import PICTURES
-from needlework.results.records.samples import facts_of_models
 from needlework.results.report.sections import run_charts
 from needlework.results.report.tasks import gate_sections
 from needlework.results.statistics.run_facts import run_facts
@@ -56,7 +55,7 @@ def finish(
         planned=planned,
         notes=notes,
         gates=gates,
-        sending=tuple(sending_notes(settings, manifest)),
+        sending=tuple(sending_notes(settings)),
         facts=run_facts(manifest, folder.resolve().name) if manifest else None,
     )
     files = write_files(folder, report, settings.heatmap_colors, numbers=settings.heatmap_numbers)
@@ -89,21 +88,12 @@ def write_files(
 _HERE = ("smollm2", "hf", "gguf")
 
 
-def sending_notes(settings: Settings, manifest: Mapping[str, Any] | None) -> Iterator[str]:
-    """A sentence for models on this machine, and one for servers that were asked several requests at once.
-
-    A server that states its slots (llama.cpp) gets no more than that at once; others queue the rest.
-    """
+def sending_notes(settings: Settings) -> Iterator[str]:
+    """A sentence for models on this machine, and one for servers that were asked several requests at once."""
     kinds = {spec.partition(":")[0] for spec in settings.model}
     if kinds & set(_HERE):
         yield "a model on this machine works on prompts together: a time is one prompt's share of that of all"
-    if not kinds - {*_HERE, "mock"} or settings.concurrency < 2:
-        return
-    counts = facts_of_models(manifest or {}, "server total_slots").values()
-    slots = min((int(str(count)) for count in counts if str(count).isdecimal()), default=0)
-    if 0 < slots < settings.concurrency:
-        yield f"the server works on {slots} at once and was asked no more (--concurrency {settings.concurrency})"
-    else:
+    if kinds - {*_HERE, "mock"} and settings.concurrency > 1:
         yield (
             f"up to {settings.concurrency} requests at once (--concurrency): a time has the wait in the server's queue"
             " in it; --concurrency 1 measures a request alone"

@@ -141,7 +141,7 @@ def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(run, capsys
     printed = output(capsys, "leval-export", folder)
     files = {str(path.relative_to(folder / "leval/mock/Predictions")) for path in folder.rglob("*.pred.jsonl")}
     assert files == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
-    assert printed.startswith("L-Eval, mock\nhuman_eval: 1 of 85 rows; run the whole --leval-subset\n")
+    assert printed.startswith("L-Eval, mock\nwritten to ")
 
 
 @pytest.mark.parametrize("case", ["has no answers to tasks of L-Eval", "does not exist"])
