@@ -2,9 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -138,7 +136,6 @@ def test_what_cannot_be_scored_is_one_line(tmp_path, capsys, monkeypatch, name, 
     assert message in refusal(capsys, "score", "graphwalks", tmp_path / name, *data)
 
 
-Write = Callable[..., Path]
 LEVAL = ("score", "leval")
 _GOLDS = {
     "letters": "AC",

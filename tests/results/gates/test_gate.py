@@ -1,16 +1,34 @@
-"""Gates: which expressions there are, which records they judge, and verdicts in words."""
+"""Gates: expressions, scopes, verdicts in words, baselines, `--top-up` rounds, and the samples that `--power` names."""
 
+import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from needlework.core.errors import InputError
+from needlework.core.grid import Cell, parse_id
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.pytest_plugin.reports import gate_case
+from needlework.results.compare.command import main
 from needlework.results.gates.decide import gate_rows, judge_gate
 from needlework.results.gates.gate import Verdict, check_scopes, groups_of, parse_gate
+from needlework.results.gates.gatekeeper import (
+    Gatekeeper,
+    Goal,
+    Want,
+    check_gates,
+    next_round,
+    parse_power,
+    power_lines,
+)
+from needlework.results.statistics.intervals import Counts, detectable_drop, exact_ends, samples_needed, samples_to_show
 from tests.results.gates.gate_records import judged, lines, record, trials
 
 
@@ -189,3 +207,228 @@ def test_a_case_has_its_facts_as_properties_and_no_brackets_in_its_name(hits, ou
     assert call.nodeid == end.nodeid == "gate::score >= 0.9 (length<=1k) (all)"
     assert (call.outcome, facts["n"], facts["samples"]) == (outcome, hits, hits)
     assert facts.get("more_samples") == facts.get("more_trials") == (37 if hits == 5 else None)
+
+
+A, B, C = (Cell("niah", length, depth, "code", 1) for length, depth in ((400, 0.0), (400, 50.0), (600, 0.0)))
+ORDER = {replace(cell, repeat=0): number for number, cell in enumerate((A, B, C))}
+GRID = {"lengths": "400,600", "depths": "0,50", "model": ["mock:perfect"]}
+MODEL = "mock:perfect"
+
+
+def of(text):
+    """`a1 b2`: cells A, B, C at these repeats."""
+    return [replace({"a": A, "b": B, "c": C}[name], repeat=int(repeat)) for name, repeat in text.split()]
+
+
+@pytest.mark.parametrize(
+    ("wants", "added", "budget", "cells"),
+    [
+        ([Want([A, B], 3)], [], 100, "a1 b1 a2 b2"),
+        ([Want([A, B], 4), Want([C], 3)], [], 5, "a1 b1 c1 a2 b2"),
+        ([Want([A], 2)], [A, replace(A, repeat=2)], 9, "a3 a4"),
+        ([Want([A], 1), Want([A, C], 2)], [], 9, "a1 c1"),
+        ([Want([A, B], 50, lambda cell: cell.depth == 0, 4)], [], 99, "a1 a2 a3"),
+    ],
+    ids=["whole repeats", "one repeat of every group first", "none twice", "shared cells once", "as the baseline has"],
+)
+def test_a_round_has_the_trials_of_every_group(wants, added, budget, cells):
+    assert next_round(wants, set(added), ORDER, budget) == of(cells)
+
+
+class Run:
+    """A run of two lengths and two depths, one repeat, whose cells are answered by `score`."""
+
+    def __init__(self, score, *gates, folder=Path("nowhere"), **options):
+        self.settings = resolve_settings(GRID | {"gate": list(gates)} | options, {}, Path())
+        self.keeper = Gatekeeper(self.settings, grid(self.settings), [parse_gate(gate) for gate in gates], folder)
+        self.score, self.records, self.rounds = score, [], []
+
+    def answer(self, cells):
+        for cell in cells:
+            fields = {"length": cell.length, "depth": cell.depth, "repeat": cell.repeat, "model": MODEL}
+            self.records.append(record(self.score(cell), **fields))
+
+    def go(self):
+        self.answer(Cell("niah", length, depth, "code") for length in (400, 600) for depth in (0.0, 50.0))
+        while cells := self.keeper.next_cells(self.records, {}):
+            self.rounds.append(len(cells))
+            self.answer(cells)
+        return [(verdict.group, verdict.state, verdict.n) for verdict in self.keeper.verdicts(self.records, "", {})]
+
+
+@pytest.mark.parametrize(
+    ("score", "gate", "top_up", "verdicts", "rounds"),
+    [
+        # At a second look 42 needles decide, each in four cells.
+        (lambda cell: 1.0, "score >= 0.9", "500", [("all", "pass", 168)], [164]),
+        (lambda cell: float(cell.repeat % 2 or cell.repeat == 0), "score >= 0.9", "500", [("all", "fail", 168)], [164]),
+        (lambda cell: float(cell.length < 600), "score >= 0.9 per length", "500",
+         [("length 400", "pass", 84), ("length 600", "fail", 6)], None),
+        (lambda cell: 1.0, "score >= 0.9 per length", "7",
+         [("length 400", "inconclusive", 6), ("length 600", "inconclusive", 5)], [7]),
+        (lambda cell: 1.0, "score >= 0.9", "0", [("all", "inconclusive", 4)], []),
+        (lambda cell: 1.0, "score >= 0.9 [length=9k]", "50", [("no cell in scope", "fail", 0)], []),
+    ],
+    ids=["decided", "turns out worse", "by group", "the budget", "no top-up", "no cells"],
+)  # fmt: skip
+def test_undecided_gates_are_topped_up_until_they_are_decided(score, gate, top_up, verdicts, rounds):
+    run = Run(score, gate, top_up=top_up)
+
+    assert run.go() == verdicts
+    assert rounds is None or run.rounds == rounds
+    decided = {"length 600": 600}.get(verdicts[-1][0]) if verdicts[-1][1] == "fail" else None
+    assert not any(each.length == decided for each in run.records if each.repeat > 2), "decided: no further trials"
+
+
+def test_the_same_trials_are_looked_at_once():
+    run = Run(lambda cell: 1.0, "score >= 0.9", top_up="500")
+    run.answer([Cell("niah", 400, 0.0, "code")])
+
+    assert [len(run.keeper.next_cells(run.records, {})) > 0 for _ in range(2)] == [True, True]
+    (verdict,) = run.keeper.verdicts(run.records, "", {})
+    assert verdict.level == 95.0
+
+
+# -- baselines ---------------------------------------------------------------------------------------------------
+
+
+def baseline_of(folder, *records, **facts):
+    folder.mkdir(exist_ok=True)
+    (folder / "results.json").write_text(json.dumps({"schema": 1, "records": to_builtins(records)}))
+    (folder / "manifest.json").write_text(json.dumps({"models": {MODEL: facts}}))
+    return str(folder)
+
+
+def test_drops_are_topped_up_as_far_as_the_baseline_goes(tmp_path):
+    before = Run(lambda cell: 1.0, "score >= 0.9", top_up="20")
+    before.go()
+    run = Run(lambda cell: 1.0, "drop <= 0.02", top_up="500", baseline=baseline_of(tmp_path, *before.records))
+
+    assert run.go() == [("all", "inconclusive", 24)]
+    assert {parse_id(each.id) for each in run.records} == {parse_id(each.id) for each in before.records}
+
+
+def test_a_baseline_that_cannot_be_used_is_refused_before_the_run(tmp_path):
+    def refused(match, path, **options):
+        with pytest.raises(InputError, match=rf"^--baseline[^\n]*{match}[^\n]*$"):
+            Run(lambda cell: 1.0, "drop <= 0.02", baseline=path, **options)
+
+    path = baseline_of(tmp_path, record(length=9000))
+    refused("length 9000 / 400, 600", path)
+    refused("this very run", path, folder=tmp_path)
+    refused("has no results.json", str(tmp_path / "nowhere"))
+    (tmp_path / "results.json").write_text("[]")
+    refused("results.json': has no list of records", path)
+    with pytest.raises(InputError, match=r"^--baseline: 'a, b': is given 2 times; give one$"):
+        resolve_settings({"baseline": ["a", "b"]}, {}, Path())
+
+
+def test_a_baseline_of_several_models_is_one_for_each(tmp_path):
+    fields = {"length": 400, "depth": 0.0}
+    before = [record(score, model=model, **fields) for model, score in ((MODEL, 1.0), ("mock:wrong", 0.0))]
+    path = baseline_of(tmp_path, *before)
+    keeper = Run(lambda cell: 1.0, "drop <= 0.02", baseline=path, model=[MODEL, "mock:wrong"]).keeper
+    now = [record(0.5, model=model, **fields) for model in (MODEL, "mock:wrong")]
+
+    (verdict,) = keeper.verdicts(now, "", {})
+    assert (verdict.n, verdict.value) == (2, 0.0), "one fell by as much as the other rose"
+
+
+def test_a_baseline_differs_by_the_rules_and_in_the_words_of_compare(tmp_path, capsys):
+    one = record(length=400, depth=0.0, model=MODEL)
+    before = baseline_of(tmp_path / "before", one, dtype="float32", server="http://a")
+    now = baseline_of(tmp_path / "now", one, dtype="bfloat16", server="http://b")
+    facts = {"models": {MODEL: {"dtype": "bfloat16", "server": "http://b"}}}
+    words = f"one model in two kinds of numbers ({MODEL}: float32 / bfloat16); --allow-different-dtypes compares them"
+    keeper, tolerant = (
+        Run(lambda cell: 1.0, "not worse", baseline=before, **more).keeper
+        for more in ({}, {"allow_different_dtypes": "true"})
+    )
+
+    keeper.check(one, {})  # nothing is known of the model yet
+    with pytest.raises(InputError) as caught:
+        keeper.check(one, facts)
+    assert str(caught.value) == f"--baseline: '{before}': {words}"
+    assert main([before, now, "--format", "svg"]) == 2
+    assert words in capsys.readouterr().err
+
+    tolerant.check(one, facts)
+    part = f"  models {MODEL}: dtype float32 / bfloat16, server http://a / http://b"
+    assert tolerant.differences(facts) == ["differs between the baseline and this run (A / B):", part]
+    assert main([before, now, "--format", "svg", "--allow-different-dtypes"]) == 0
+    assert part in capsys.readouterr().out.splitlines()
+    assert keeper.differences({"models": {MODEL: {"dtype": "float32", "server": "http://a"}}}) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"gate": ["drop <= 0.02"]}, "give --baseline RUN"), ({"baseline": "x"}, "--baseline: 'x': is compared by a gate"),
+     ({"top_up": "5"}, "--top-up: '5'")],
+)  # fmt: skip
+def test_options_that_need_each_other_are_refused_alone(options, message):
+    settings = resolve_settings(GRID | options, {}, Path())
+    with pytest.raises(InputError, match=message):
+        check_gates(settings, [parse_gate(text) for text in settings.gate])
+
+
+# -- power -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "goal"),
+    [("drop=0.05", Goal("drop", 0.05, 0.9)), (" drop = 5 % , base = 0.98 ", Goal("drop", 0.05, 0.98)),
+     ("score=90%", Goal("score", 0.9))],
+)  # fmt: skip
+def test_a_goal_is_a_drop_or_a_score(text, goal):
+    assert parse_power(text) == goal
+
+
+@pytest.mark.parametrize("text", ["", "drop", "drop=0", "drop=5", "drop=0.95", "drop=0.1,base=0", "score=1", "score=0",
+                                  "score=0.9,base=0.5", "rise=0.1", "drop=0.05 base=0.9"])  # fmt: skip
+def test_a_wrong_goal_is_one_line_that_names_the_option(text):
+    with pytest.raises(InputError, match=r"^--power: "):
+        parse_power(text)
+
+
+@pytest.mark.parametrize("parse", [parse_gate, parse_power])
+@given(text=st.text())
+def test_no_text_makes_it_stumble(parse, text):
+    try:
+        parse(text)
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - either outcome is right, a traceback is not
+
+
+def test_the_repeats_hold_the_samples_that_are_needed():
+    """Two needles, each in six cells: two samples in all and of each length, one in each repeat."""
+    cells = [Cell("niah", length, d, "code", r) for length in (400, 600) for d in (0.0, 50.0, 100.0) for r in (0, 1)]
+    needed, text = samples_needed(0.2), "\n".join(power_lines(Goal("drop", 0.2), cells))
+
+    assert f"takes {needed} samples at one depth each" in text
+    assert f"in all:     2 samples planned find no drop; --repeats {needed} finds this one" in text
+    assert f"per cell:   2 samples planned find no drop; --repeats {needed} finds this one" in text
+    assert "--depths spread asks each at one depth" in text
+    assert list(power_lines(Goal("score", 0.9), cells))[1:-2] == [
+        "power: score >= 0.9 passes in 80 of 100 runs of a model with the true score",
+        "  1      with 36 samples at one depth each; --repeats: 36 in all, 36 per length, 36 per cell",
+        "  0.975  with 85 samples at one depth each; --repeats: 85 in all, 85 per length, 85 per cell",
+        "  0.95   with 231 samples at one depth each; --repeats: 231 in all, 231 per length, 231 per cell",
+    ]
+
+
+def test_tasks_have_needles_of_their_own():
+    cells = [Cell(task, 400, 50.0, "code", repeat) for task in ("niah", "chain", "copy") for repeat in range(20)]
+    lines = list(power_lines(Goal("drop", 0.2), cells))
+
+    drop = f"find a drop of {100 * detectable_drop(60):.3g} points"
+    assert f"  in all:     60 samples planned {drop}; --repeats {-(-samples_needed(0.2) // 3)} finds this one" in lines
+    assert not any("--depths spread" in line for line in lines)
+
+
+@pytest.mark.parametrize(("limit", "true"), [(0.9, 0.97), (0.5, 0.7)])
+def test_the_planned_samples_pass_in_80_of_100_runs(limit, true):
+    n = samples_to_show(limit, true)
+    hits = np.random.default_rng(1).binomial(n, true, size=2000)
+    passed = np.mean([exact_ends(Counts((1.0,) * k + (0.0,) * (n - k), (1,) * n))[0] >= limit for k in hits])
+
+    assert 0.77 < passed < 0.87

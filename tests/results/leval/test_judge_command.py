@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock
 
@@ -46,12 +45,6 @@ def test_every_row_is_in_one_pair_or_alone(ours, rival):
     assert len(found.pairs) == sum(min(ours.count(each), rival.count(each)) for each in set(ours))
 
 
-def test_the_same_words_with_another_reference_are_another_question():
-    other = Answers(Path("its"), "its", (Prediction(1, "question 1", "another", "x"),), ())
-    with pytest.raises(InputError, match="by `query` and `gt`"):
-        match(_answers([1]), other)
-
-
 @pytest.mark.parametrize(
     ("wins", "losses", "ties", "errors", "rate"),
     [
@@ -76,7 +69,6 @@ def test_win_rates_of_published_counts(wins, losses, ties, errors, rate):
     assert missing.score.value is None
 
 
-Write = Callable[..., Path]
 ROOT = Path(__file__).parents[3]
 
 
