@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
 
 def display_width(text: str) -> int:
     """Terminal columns of `text`: 2 for East Asian wide characters, 0 for combining marks."""
-    return sum(_columns(character) for character in text)
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def fit(text: str, width: int, mark: str = "~") -> str:

@@ -141,6 +141,7 @@ def _public(word: str, known: Redactor) -> str:
     return known.hide(re.sub(r"(?<=://)[^/@\s]+@", "", bare))
 
 
+@cache  # its metadata are parsed each time
 def _version(name: str) -> str | None:
     try:
         return metadata.version(name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import dedent
 
 # An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
+import aiohttp  # noqa: F401
 import hypothesis  # noqa: F401
 import matplotlib.backends.backend_agg
 import matplotlib.backends.backend_svg
