@@ -4,13 +4,12 @@ import subprocess
 import sys
 
 import pytest
-import torch
 
 from perf import gpu
 
 
 def test_a_machine_without_a_card_says_so_in_one_line(monkeypatch, capsys):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert gpu.main([]) == 0
     assert "sees no card here; nothing was run" in capsys.readouterr().out
 

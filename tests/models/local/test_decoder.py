@@ -1,11 +1,12 @@
-"""Many prompts, read and answered together: every answer is that of transformers' own generate, for many models."""
+"""Many prompts, read and answered together: every answer is that of transformers' own generate, for many models.
+
+torch and transformers are imported by the tests that use them: each worker collects all tests, few run these.
+"""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
-import transformers
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
@@ -36,14 +37,18 @@ SIZES = {
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread():
+    import torch
+
     torch.set_num_threads(1)  # threads that wait for each other cost tiny models more than all the rest
 
 
 def tiny(family, **changes):
+    import torch
+    import transformers
+
     torch.manual_seed(1)
-    library = transformers
-    config = getattr(library, f"{family}Config")(**{**SIZES, **changes})
-    return getattr(library, f"{family.removesuffix('Text')}ForCausalLM")(config).eval()
+    config = getattr(transformers, f"{family}Config")(**{**SIZES, **changes})
+    return getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(config).eval()
 
 
 def grid():
@@ -67,6 +72,8 @@ def tree_size(prompts):
 
 
 def by_library(model, prompts, **options):
+    import torch
+
     answers = []
     for ids in prompts:
         prompt = torch.from_numpy(ids.astype(np.int64))[None]
@@ -276,6 +283,8 @@ def test_cells_of_a_real_grid(cache_dir, smol_tokenizer, tmp_path):
     builder = TrialBuilder(settings, smol_tokenizer, cache_dir)
     cells = [(series.suite, cell) for series in grid_of(settings) for cell in series.cells]
     prompts = [builder.build(suite, cell).prompt.ids for suite, cell in cells]
-    loader = transformers.AutoModelForCausalLM
-    model = loader.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
     assert answers_of(decoder_for(model, [2], None)[0], prompts) == by_library(model, prompts)

@@ -73,6 +73,7 @@ def test_two_processes_make_one_conversion(tmp_path):
     assert stamp["source_sha256"] == file_sha256(path)
 
 
+@pytest.mark.slow
 def test_a_gguf_model_answers(tiny, chat):
     path, cache = tiny
     spec = f"gguf:{path}"
@@ -113,6 +114,7 @@ def test_an_older_conversion_is_made_again_and_an_interrupted_one_leaves_nothing
     assert [left.suffix for left in (tmp_path / "other" / "models").iterdir()] == [".lock"]
 
 
+@pytest.mark.slow
 def test_a_broken_gguf_file_is_named(tiny, tmp_path):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(tiny[0].read_bytes()[:-5000])

@@ -4,7 +4,6 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-import torch
 
 from needlework.core.errors import InputError
 from needlework.models import checkpoints, specs
@@ -33,8 +32,7 @@ def library_model(cache_dir):
     from transformers import AutoModelForCausalLM
 
     torch.set_num_threads(1)
-    loader = AutoModelForCausalLM
-    return loader.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
+    return AutoModelForCausalLM.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
 
 
 @pytest.fixture(scope="module")
@@ -191,8 +189,8 @@ GIB = 2**30
 @pytest.fixture
 def two_cards(monkeypatch):
     """A card that is nearly free and one that another program uses: planted, since tests run where there is none."""
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda each: ((70 * GIB, 20 * GIB)[int(each)], 80 * GIB))
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda each: ((70 * GIB, 20 * GIB)[int(each)], 80 * GIB))
 
 
 @pytest.mark.usefixtures("two_cards")

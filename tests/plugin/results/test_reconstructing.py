@@ -41,6 +41,7 @@ def needlework(program, folder, *words):
 OWLS = "niah-len2000-depth50-owls-r0"
 
 
+@pytest.mark.slow
 def test_every_prompt_of_every_task_and_language_is_made_again(project, tmp_path):
     project.asks("niah", "multi_needle", "parallel")
     (project.pytester.path / "mine.toml").write_text(PRESET)

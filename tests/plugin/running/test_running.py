@@ -83,6 +83,7 @@ print("the second session is", "there" if sessions[1]() else "gone")
 """
 
 
+@pytest.mark.slow
 def test_a_process_of_several_runs_lets_go_of_earlier_ones(project):
     script = project.pytester.makepyfile(script=SEVERAL_RUNS)
     one_cell = ("--lengths=400", "--depths=50", "--corpus=pydoc", "--model=mock:perfect")

@@ -25,6 +25,7 @@ def test_two_workers_give_the_same_results_as_none_and_keep_haystacks_whole(proj
     assert len(project.journal("two")) == len(project.records("two")) == 18, "another number of workers goes on"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_its_cell_alone(project):
     result = project.run("-n2", "--lengths=400", "--repeats=2", "-k", "depth0 or depth100 or r0", model="mock:die=50")
 
