@@ -11,9 +11,11 @@ from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.specs import load_model, resolve_tokenizer
+from tests import toy_tokenizers
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
 from tests.models.served.planted_http import planted_server
-from tests.toy_tokenizers import tokenizer, tokenizers  # noqa: F401 - fixtures
+
+tokenizer, tokenizers = toy_tokenizers.tokenizer, toy_tokenizers.tokenizers  # fixtures
 
 
 def make_prompt(tokenizer, text, messages=()):
