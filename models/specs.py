@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.models.checkpoints import INSTALL as INSTALL_LOCAL
@@ -53,23 +53,6 @@ class ModelSpec:
 
     kind: str
     name: str = ""
-
-
-class ModelPlugin(Protocol):
-    """The target of an entry point in `needlework.models`; its name is the spec's kind."""
-
-    def resolve_tokenizer(self, name: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer: ...
-
-    def load(
-        self,
-        name: str,
-        *,
-        model_args: Mapping[str, str],
-        tokenizer: Tokenizer,
-        connection: ServerOptions,
-        cache_dir: Path,
-        threads: int | None,
-    ) -> Model: ...
 
 
 _ENGINES = {"turbomind": "lmdeploy"} | {name: name for name in ("lmdeploy", "vllm", "sglang", "tgi", "trtllm")}
@@ -148,7 +131,8 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
                 remedy = "its tokenizer is unknown: give --tokenizer FOLDER, tiktoken:NAME, or server (its own counter)"
                 raise InputError("--model", spec, remedy) from None
         case _:
-            return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
+            plugin_tokenizer: Tokenizer = _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
+            return plugin_tokenizer
 
 
 def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> str | None:
@@ -226,7 +210,7 @@ def load_model(
         options = local_options(model_args)
         folder = checkpoint(parsed, model_args, cache_dir, weights=True)
         return load_folder(spec, folder, options, tokenizer, cache_dir, threads=threads, longest=longest)
-    return _plugin(parsed.kind).load(
+    model: Model = _plugin(parsed.kind).load(
         parsed.name,
         model_args=model_args,
         tokenizer=tokenizer,
@@ -234,6 +218,7 @@ def load_model(
         cache_dir=cache_dir,
         threads=threads,
     )
+    return model
 
 
 def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
@@ -276,10 +261,11 @@ def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path
             return checkpoint_folder(parsed.name, revision=model_args.get("revision"), weights=weights, code=code)
 
 
-def _plugin(kind: str) -> ModelPlugin:
+def _plugin(kind: str) -> Any:
+    """The target of the entry point of this name: an object with `resolve_tokenizer` and `load` (docs/extend.md)."""
     for entry in entry_points(group=GROUP):
         if entry.name == kind:
-            return cast("ModelPlugin", entry.load())
+            return entry.load()
     raise InputError("--model", kind, f"no entry point of that name in the group {GROUP}")
 
 

@@ -54,7 +54,6 @@ def load_folder(
     if threads is not None:
         torch.set_num_threads(threads)
     placement = placement_of(options)
-    check_cache(options, placement)
     config = _read_config(spec, folder, options)
     text_config = config.get_text_config(decoder=True)
     sizes = text_config.to_dict()
@@ -109,18 +108,10 @@ def placement_of(options: LocalOptions) -> Placement:
     kind = device.partition(":")[0]
     if kind not in available:
         raise InputError("--model-arg device", device, f"not on this machine; use one of {', '.join(available)}")
-    return Placement(device, options.dtype or ("float32" if kind == "cpu" else "auto"))
-
-
-def check_cache(options: LocalOptions, placement: Placement) -> None:
-    """Refuse a kind of cache that this device or installation does not have."""
-    import torch
-
-    if options.cache == "offloaded" and not placement.device.startswith("cuda"):
-        remedy = f"on {placement.device} keys and values are in main memory anyway; leave it away"
+    if options.cache == "offloaded" and kind != "cuda":
+        remedy = f"on {device} keys and values are in main memory anyway; leave it away"
         raise InputError("--model-arg cache", options.cache, remedy)
-    if options.cache == "quantized" and not hasattr(torch, "float8_e4m3fn"):
-        raise InputError("--model-arg cache", options.cache, "this torch has no 8-bit floats; install a newer one")
+    return Placement(device, options.dtype or ("float32" if kind == "cpu" else "auto"))
 
 
 def processors(generation: Any, penalty: float) -> Processors | None:

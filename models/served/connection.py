@@ -183,15 +183,6 @@ class ServedOptions:
         return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The server's address and key, which is not shown; the key is empty for a local server without one."""
-
-    base_url: str = field(repr=False)
-    key: str = field(repr=False)
-    loopback: bool
-
-
 def served_options(args: Mapping[str, str], kind: str = "openai") -> ServedOptions:
     """Read the arguments; an unknown name or a value of the wrong type raises `InputError`."""
     provider = PROVIDERS[kind]
@@ -207,8 +198,8 @@ def served_options(args: Mapping[str, str], kind: str = "openai") -> ServedOptio
     return replace(read_args(ServedOptions, fields), headers=headers)
 
 
-def address(connection: ServerOptions, options: ServedOptions, kind: str = "openai") -> Address:
-    """The server and its key. A server on this machine needs no key. Raises `InputError`."""
+def address(connection: ServerOptions, options: ServedOptions, kind: str = "openai") -> tuple[str, str]:
+    """The server's base URL and its key, empty for a server on this machine without one. Raises `InputError`."""
     provider = PROVIDERS[kind]
     default = "" if options.azure_api_version is not None else provider.base_url
     url = connection.base_url or os.environ.get(provider.url_env) or default
@@ -216,11 +207,10 @@ def address(connection: ServerOptions, options: ServedOptions, kind: str = "open
         raise InputError("--base-url", shown_url(url), "use an address such as http://127.0.0.1:8000/v1")
     names = provider.key_envs if connection.api_key_env == _DEFAULT_KEY_ENV else (connection.api_key_env,)
     key = next((key for name in names if (key := os.environ.get(name, "").strip())), "")
-    loopback = is_loopback(url)
-    if not key and not loopback:
+    if not key and not is_loopback(url):
         remedy = f"no key for {shown_url(url)}: set this variable, name another, or another server: --base-url URL"
         raise InputError("--api-key-env", names[0], remedy)
-    return Address(url, key, loopback)
+    return url, key
 
 
 def check_for_batch(options: ServedOptions) -> None:

@@ -125,30 +125,20 @@ class RequestLimiter:
 
         A server that refuses is given up by the request that it has refused for too long.
         """
-        return self._state in ("silent", "failing") and self._streak >= ROW and self._left_s(now, took_s) <= 0
+        if self._state not in ("silent", "failing") or self._streak < ROW:
+            return False
+        patience_s = UNANSWERED_S if self._state == "failing" else PATIENCE_S if self.heard else NEVER_HEARD_S
+        return now >= self._since + max(patience_s, _TIMEOUTS * took_s)
 
-    def news(self, now: float, took_s: float) -> tuple[News, float] | None:
-        """A change of state, once, with the seconds until the server is given up; `None`: nothing is new.
-
-        `took_s`: as for `given_up`.
-        """
+    def news(self, now: float, took_s: float) -> News | None:
+        """A change of state, once; `None`: nothing is new. `took_s`: as for `given_up`."""
         if self._state is None:
             is_back, self._reported = self._reported is not None, None
-            return ("back", 0.0) if is_back else None
+            return "back" if is_back else None
         if self._reported == self._state or self._streak < REPORTED or now - self._since + took_s < _REPORTED_S:
             return None
         self._reported = self._state
-        return self._state, max(1.0, self._left_s(now, took_s))
-
-    def _left_s(self, now: float, took_s: float) -> float:
-        """Seconds until the server is given up."""
-        if self._state == "refuses":
-            patience_s = REFUSED_S if self.has_answered or self.paused_until > -math.inf else UNANSWERED_S
-        elif self._state == "silent":
-            patience_s = max(PATIENCE_S if self.heard else NEVER_HEARD_S, _TIMEOUTS * took_s)
-        else:
-            patience_s = max(UNANSWERED_S, _TIMEOUTS * took_s)
-        return self._since + patience_s - now
+        return self._state
 
 
 @dataclass(slots=True)
@@ -249,7 +239,7 @@ class Turnstile:
         _wake(self._waiting)
         return self.server.given_up(now, now - passage.since)
 
-    def news(self, passage: Passage) -> tuple[News, float] | None:
+    def news(self, passage: Passage) -> News | None:
         """A change of the server's state after an attempt, as `RequestLimiter.news`."""
         now = self.now()
         return None if self.closed else self.server.news(now, now - passage.since)
@@ -296,7 +286,7 @@ def _wake(waiting: Iterable[asyncio.Future[None]]) -> None:
             woken.set_result(None)
 
 
-def news_line(news: News, left_s: float, server: str, why: str, *, heard: bool) -> str:
+def news_line(news: News, server: str, why: str, *, heard: bool) -> str:
     """The line on a change of state. `why`: the error of the last attempt. `heard`: it answered before."""
     if news == "back":
         return f"{server} answers again: the run goes on"
@@ -305,9 +295,7 @@ def news_line(news: News, left_s: float, server: str, why: str, *, heard: bool) 
         "failing": "has given no whole answer yet",
         "refuses": "refuses every request",
     }[news]
-    until = time.strftime("%H:%M:%S", time.localtime(time.time() + left_s))
-    line = f"{server} {state}{f' ({why})' if why else ''}: the run waits for it until about {until}"
-    return f"{line}. Ctrl-C ends the run now; no answer is lost either way"
+    return f"{server} {state} ({why}): the run waits for it. Ctrl-C ends the run now; no answer is lost either way"
 
 
 def outage_text(server: str, state: RequestLimiter, why: str) -> str:

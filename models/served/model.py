@@ -147,9 +147,8 @@ class ServedModel:
             wait_s = fault.retry_after_s if fault and fault.sign == "busy" and fault.retry else None
             given_up = self._turnstile.leave(passage, fault.sign if fault else "answered", wait_s)
         server, name = self._turnstile.server, str(self.transport.identity["server"])
-        ended = ""
-        if fault and fault.sign in ("gone", "broken", "down") and self._connection.ended:
-            ended = self._connection.ended()
+        may_be_gone = fault is not None and fault.sign in ("gone", "broken", "down")
+        ended = self._connection.ended() if may_be_gone and self._connection.ended else ""
         if fault and (given_up or ended):
             outcome = replace(fault, message=ended or outage_text(name, server, fault.message), retry=False, fatal=True)
             self._error(outcome)
@@ -157,8 +156,8 @@ class ServedModel:
         elif (news := self._turnstile.news(passage)) is not None:
             if self._connection.tell:
                 why = printable(self.transport.redactor.clean(fault.message), 200) if fault else ""
-                self._connection.tell(news_line(*news, name, why, heard=server.heard))
-            if news[0] == "back":
+                self._connection.tell(news_line(news, name, why, heard=server.heard))
+            if news == "back":
                 self._turnstile.end_pauses()
         return outcome
 

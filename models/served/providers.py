@@ -248,13 +248,13 @@ class OpenAISdkTransport(OpenAITransport):
         if self._client is None:
             # A redirect would carry the key to another host. Proxy variables do not concern a server on this machine.
             http_client = self._sdk.DefaultAsyncHttpxClient(
-                follow_redirects=False, trust_env=not self.where.loopback, proxy=self.options.proxy
+                follow_redirects=False, trust_env=not self._loopback, proxy=self.options.proxy
             )
             self._client = self._sdk.AsyncOpenAI(
-                api_key=self.where.key or "none",
+                api_key=self._key or "none",
                 base_url=self.url(""),
                 max_retries=0,  # one rule decides for all requests together what is tried again
-                default_headers=self._key_headers(self.where.key or "none") | dict(self.options.headers),
+                default_headers=self._key_headers(self._key or "none") | dict(self.options.headers),
                 default_query={"api-version": version} if (version := self.options.azure_api_version) else None,
                 http_client=http_client,
             )

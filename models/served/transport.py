@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from needlework.core.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.models.model import Request, Response, starts_answer
-from needlework.models.served.connection import PROVIDERS, ServedOptions, ServerOptions, address
+from needlework.models.served.connection import PROVIDERS, ServedOptions, ServerOptions, address, is_loopback
 from needlework.models.served.errors import (
     AttemptFault,
     AttemptResult,
@@ -92,23 +92,24 @@ class HttpTransport(Transport):
     def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
         self.name = self.model_name = name
         self.options = options
-        self.where = address(connection, options, self.kind)
+        self._base_url, self._key = address(connection, options, self.kind)
+        self._loopback = is_loopback(self._base_url)
         self._too_long = connection.too_long_pattern
         self._key_env = connection.api_key_env
-        addresses = (*url_secrets(self.where.base_url), *url_secrets(options.proxy))
+        addresses = (*url_secrets(self._base_url), *url_secrets(options.proxy))
         secrets = [*options.headers.values(), *addresses, *named_secrets(options.extra_body)]
-        self.redactor = redactor([self.where.key or None, *secrets])
+        self.redactor = redactor([self._key or None, *secrets])
         self.identity = {
             "spec": f"{self.kind}:{name}",
-            "server": without_credentials(self.where.base_url),
+            "server": without_credentials(self._base_url),
             "decoding": self.redactor.clean(options.decoding()),
         }
         self.dialect = Dialect(options.stream, options.max_tokens_field or "max_tokens")
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        headers |= self._key_headers(self.where.key or "none") | dict(options.headers)  # in place of ours
+        headers |= self._key_headers(self._key or "none") | dict(options.headers)  # in place of ours
         # Proxy variables are for the world outside; a server on this machine is never behind them.
         self.http = HttpClient(
-            self.where.base_url, headers, proxy=options.proxy, environment=not self.where.loopback, query=self._query()
+            self._base_url, headers, proxy=options.proxy, environment=not self._loopback, query=self._query()
         )
 
     @abstractmethod
@@ -139,7 +140,7 @@ class HttpTransport(Transport):
 
     def url(self, path: str) -> str:
         """An address below the base address."""
-        parts = urlsplit(self.where.base_url)
+        parts = urlsplit(self._base_url)
         return parts._replace(path=parts.path.rstrip("/") + path, query="").geturl()
 
     async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
@@ -165,7 +166,7 @@ class HttpTransport(Transport):
         """A refusal with what the user may have left out."""
         if fault.status == 404 and self.kind == "openai" and not urlsplit(self.url("")).path.strip("/"):
             return replace(fault, message=f"{fault.message}; most servers are asked below /v1: --base-url .../v1")
-        keyless = not (self.where.key or self.options.headers or url_secrets(self.where.base_url))
+        keyless = not (self._key or self.options.headers or url_secrets(self._base_url))
         if fault.status == 401 and keyless:
             words = fault.message.removeprefix("the server refuses the key: ")
             remedy = f"the environment variable {self._key_env} (--api-key-env) is not set"
@@ -192,7 +193,7 @@ class OpenAITransport(HttpTransport):
     def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
         super().__init__(name, options, connection)
         # OpenAI's own service, there or at Azure, tells no window and goes on with no answer that was begun for it.
-        is_openai = urlsplit(self.where.base_url).hostname == urlsplit(PROVIDERS["openai"].base_url).hostname
+        is_openai = urlsplit(self._base_url).hostname == urlsplit(PROVIDERS["openai"].base_url).hostname
         self._open = not is_openai and options.azure_api_version is None
         if options.azure_deployment:
             self.identity["azure_deployment"] = options.azure_deployment

@@ -192,7 +192,7 @@ def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch):
     monkeypatch.delenv("MY_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     options = served_options({})
-    assert not address(ServerOptions("http://127.0.0.1:8000/v1", "MY_KEY"), options).key
+    assert address(ServerOptions("http://127.0.0.1:8000/v1", "MY_KEY"), options)[1] == ""
     for url in (None, "https://example.org/v1"):
         with pytest.raises(InputError, match="MY_KEY"):
             address(ServerOptions(url, "MY_KEY"), options)
