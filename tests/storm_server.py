@@ -46,7 +46,6 @@ _WHOLE = {
     "malformed": _whole(b'{"choices": [{"text": "The co'),
     "empty body": _whole(b""),
 }
-_REFUSED = _whole(b'{"error": {"message": "Incorrect API key provided"}}', 401)
 FAULTS = (*_WHOLE, "dropped before", "dropped inside", "hang", "slow stream")
 
 
@@ -74,7 +73,6 @@ class Conversation(asyncio.Protocol):
         self._seen = seen
         self._latency_s: float = options.latency
         self._failing: float = options.failing
-        self._refuses: bool = options.refuses
         self._count = count
         self._bytes = b""
         self._task: asyncio.Task[None] | None = None
@@ -106,9 +104,6 @@ class Conversation(asyncio.Protocol):
         key = sha256(prompt.encode()).hexdigest()
         self._seen.began = self._seen.began or time.monotonic()
         self._seen.asked[key] += 1
-        if self._refuses:
-            self._transport.write(_REFUSED)
-            return
         chance = random.Random(f"{key} {self._seen.asked[key]}")
         fault = chance.choice(FAULTS) if chance.random() < self._failing else ""
         self._seen.faults[fault] += 1
@@ -189,13 +184,10 @@ class Storm:
 
 
 @contextmanager
-def storm_server(latency_s=0.0, failing=0.0, *, refuses=False, port=0):
-    """Run one, in a process of its own, while the block lasts.
-
-    `failing`: the share of requests that fail. `refuses`: every key is a wrong one.
-    """
+def storm_server(latency_s=0.0, failing=0.0, *, port=0):
+    """Run one, in a process of its own, while the block lasts. `failing`: the share of requests that fail."""
     command = [sys.executable, "-m", "tests.storm_server", f"--latency={latency_s}", f"--failing={failing}"]
-    command += [f"--port={port}", *["--refuses"] * refuses]
+    command.append(f"--port={port}")
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -209,7 +201,6 @@ def _main():
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--failing", type=float, default=0.0)
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--refuses", action="store_true")
     options = parser.parse_args()
     from needlework.models.tokenizers.tokenizer import load_tokenizer
 

@@ -109,27 +109,26 @@ def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(planted, 
     assert one.window == 4096
 
 
-def test_budgets_say_what_a_finish_reason_does_not(planted, model, smol_tokenizer):
-    request = replace(trial(smol_tokenizer), cell=None)
-
-    def answer(finish, text, completion, **message):
-        body = good("", 10)
-        body["choices"][0] |= {"finish_reason": finish, "message": {"content": text, **message}}
-        body["usage"]["completion_tokens"] = completion
-        planted.plant(body)
-        return model().respond(request)
-
-    assert answer("stop", "Well", 5).finish_reason == "stop"
-    assert answer("stop", "Well", 16).finish_reason == "length"
-    assert answer("stop", "Well", 400).finish_reason == "stop"  # it did not heed the limit at all
-    assert answer("whatever", "Well", 5).finish_reason == "whatever"
-    missing = answer(None, "Well", 5)
-    assert (missing.finish_reason, missing.flags) == ("missing", ("no_finish_reason",))
-    alone = answer("stop", None, 5, reasoning_content="hm")
-    assert (alone.finish_reason, alone.flags, alone.text) == ("unfinished", ("reasoning_only",), "")
-    unclosed = answer("stop", "<think>hm", 5)
-    assert (unclosed.finish_reason, unclosed.flags) == ("unfinished", ("unclosed_reasoning", "reasoning_only"))
-    assert answer("length", "<think>hm", 16).finish_reason == "length"
+@pytest.mark.parametrize(
+    ("finish", "text", "completion", "reason", "flags"),
+    [
+        ("stop", "Well", 5, "stop", ()),
+        ("stop", "Well", 16, "length", ()),
+        ("stop", "Well", 400, "stop", ()),  # it did not heed the limit at all
+        (None, "Well", 5, "missing", ("no_finish_reason",)),
+        ("stop", "<think>hm", 5, "unfinished", ("unclosed_reasoning", "reasoning_only")),
+        ("length", "<think>hm", 16, "length", ("unclosed_reasoning", "reasoning_only")),
+    ],
+)
+def test_budgets_say_what_a_finish_reason_does_not(
+    planted, model, smol_tokenizer, finish, text, completion, reason, flags
+):
+    body = good(text, 10)
+    body["choices"][0]["finish_reason"] = finish
+    body["usage"]["completion_tokens"] = completion
+    planted.plant(body)
+    response = model().respond(replace(trial(smol_tokenizer), cell=None))
+    assert (response.finish_reason, response.flags) == (reason, flags)
 
 
 TEXTS = (
