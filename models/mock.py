@@ -138,7 +138,7 @@ class MockModel:
         """Do nothing: there is nothing to close."""
 
     def _answer(self, request: Request) -> str:
-        language = language_of(_question(request))
+        language = "zh" if _CJK.search(_question(request)) else "en"
         match self._behaviour.name:
             case "judge":
                 share = self._behaviour.number
@@ -150,7 +150,10 @@ class MockModel:
             case "echo":
                 return _question(request)
             case "ramble":
-                return self._ramble(language, request.answer_budget + request.thinking_budget)
+                # A token is a character or more, so this is enough text; what is over the budget is cut off.
+                budget, encode = request.answer_budget + request.thinking_budget, self.tokenizer.encode
+                sentences = budget // max(1, encode(_RAMBLE[language]).count - 1) + 1
+                return self.tokenizer.decode(encode(_RAMBLE[language] * sentences).ids[:budget].tolist())
             case "distractor":
                 distractors = [answer for needle in request.needles for answer in needle.distractor_answers]
                 return answer_sentence(distractors[:1], language) if distractors else _wrong(request, language)
@@ -171,12 +174,6 @@ class MockModel:
         if behaviour.name in ("rate", "curve"):
             return _drawn(cell.id) < (chance_at(behaviour.curve, cell.length) if behaviour.curve else behaviour.number)
         return True
-
-    def _ramble(self, language: str, budget: int) -> str:
-        # A token is a character or more, so this is enough text; what is over the budget is cut off.
-        sentence_tokens = max(1, len(self.tokenizer.encode(_RAMBLE[language]).ids) - 1)
-        ids = self.tokenizer.encode(_RAMBLE[language] * (budget // sentence_tokens + 1)).ids
-        return self.tokenizer.decode(ids[:budget].tolist())
 
 
 def _drawn(text: str) -> float:
@@ -285,11 +282,6 @@ _NOTHING_ASKED = {"en": "OK.", "zh": "好的。"}
 _SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
 _LONG_CHARS = 120  # no value of a needle has as many; a poem to give back has
 _CJK = re.compile(r"[\u3400-\u9fff]")
-
-
-def language_of(text: str) -> str:
-    """`zh` where there are Chinese characters, else `en`."""
-    return "zh" if _CJK.search(text) else "en"
 
 
 def answer_sentence(answers: Sequence[str], language: str) -> str:

@@ -221,17 +221,21 @@ def part_reasoning(text: str, prompt: str = "") -> Parted:
     closing mark all of the text is reasoning then.
     """
     if "<|channel|>" in text:
-        return _by_channel(text)
+        messages = [(match[1], match[2].strip()) for match in _CHANNEL.finditer(text)]
+        final = [message for channel, message in messages if channel == "final"]
+        thought = [message for channel, message in messages if channel != "final"]
+        return Parted("\n".join(final), "\n".join(thought), not final)
     if marked := _GLUED.match(text) or _WORDS.match(text):
         return Parted((marked[2] or "").strip(), marked[1].strip(), marked[2] is None)
     reasoning: list[str] = []
     answer: list[str] = []
     at, unclosed = 0, False
+    ending = prompt[-40:].rstrip()  # of a prompt that may hold a whole document
     first_open, first_close = _OPEN.search(text), _CLOSE.search(text)
     if first_close and (first_open is None or first_close.start() < first_open.start()):
         reasoning.append(text[: first_close.start()])
         at = first_close.end()
-    elif first_close is None and _opened_by(prompt):
+    elif first_close is None and any(match.end() == len(ending) for match in _OPEN.finditer(ending)):
         return Parted("", text.strip(), unclosed=True)
     while opened := _OPEN.search(text, at):
         answer.append(text[at : opened.start()])
@@ -243,19 +247,6 @@ def part_reasoning(text: str, prompt: str = "") -> Parted:
         return Parted(text, "")
     answer.append(text[at:])
     return Parted("".join(answer).strip(), "\n".join(part.strip() for part in reasoning), unclosed)
-
-
-def _by_channel(text: str) -> Parted:
-    messages = [(match[1], match[2].strip()) for match in _CHANNEL.finditer(text)]
-    final = [text for channel, text in messages if channel == "final"]
-    thought = [text for channel, text in messages if channel != "final"]
-    return Parted("\n".join(final), "\n".join(thought), not final)
-
-
-def _opened_by(prompt: str) -> bool:
-    # A prompt may hold a whole document: only its end is looked at.
-    last = prompt[-40:].rstrip()
-    return any(match.end() == len(last) for match in _OPEN.finditer(last))
 
 
 def check_known(args: Mapping[str, str], known: Collection[str], prefixes: tuple[str, ...] = ()) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.models.checkpoints import INSTALL as INSTALL_LOCAL
 from needlework.models.checkpoints import (
+    INSTALL,
     checkpoint_folder,
     file_sha256,
     joint_sha256,
@@ -19,30 +19,16 @@ from needlework.models.checkpoints import (
     require_packages,
     weight_files,
 )
-from needlework.models.local.gguf import (
-    UNKNOWN,
-    convert_once,
-    converted_folder,
-    is_complete,
-    prepare_gguf,
-)
+from needlework.models.local.gguf import UNKNOWN, convert_once, converted_folder, is_complete, prepare_gguf
 from needlework.models.mock import MockArgs, MockModel, parse_behaviour
 from needlework.models.model import Model, read_args
 from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 GROUP = "needlework.models"
-_NEED_NAME = {
-    "hf": "ID_OR_PATH",
-    "gguf": "PATH",
-    "openai": "NAME",
-    "openai-sdk": "NAME",
-    "anthropic": "NAME",
-    "google": "NAME",
-    "mock": "BEHAVIOUR",
-}
 _LOCAL = ("smollm2", "hf", "gguf")
 _SERVED = ("openai", "openai-sdk", "anthropic", "google")
+_NEED_NAME = {"hf": "ID_OR_PATH", "gguf": "PATH", **dict.fromkeys(_SERVED, "NAME"), "mock": "BEHAVIOUR"}
 _CONFIGS = ("config.json", "generation_config.json")
 _MOCK_TOKENIZER = "tiktoken:cl100k_base"
 
@@ -289,7 +275,7 @@ def installed_gguf() -> Path:
             return path
     remedy = f"the package with its weights is not installed: {_INSTALL}"
     if missing := missing_packages():
-        remedy = f"its weights and {', '.join(missing)} are not installed: {INSTALL_LOCAL} && {_INSTALL}"
+        remedy = f"its weights and {', '.join(missing)} are not installed: {INSTALL} && {_INSTALL}"
     raise InputError("--model", "smollm2", f"{remedy}; or name another --model")
 
 

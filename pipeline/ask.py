@@ -53,14 +53,17 @@ def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
         responses: Iterable[Response] = model.respond_many(requests)
     else:
         responses = (item.model.respond(request) for item, request in zip(ready, requests, strict=True))
-    exchanges = (_ask_second(item, response) for item, response in zip(ready, responses, strict=True))
-    return [item if isinstance(item, Exchange) else next(exchanges) for item in made]
-
-
-def _ask_second(ready: Ready, response: Response) -> Exchange:
-    """Send the second request, if there is one; returns the exchange of both responses."""
-    second = ready.second(response.text) if response.error is None else None
-    return _finished(ready, response, second, ready.model.respond(request_of(second)) if second else None)
+    exchanges: list[Exchange] = []
+    waiting = iter(responses)
+    for item in made:
+        if isinstance(item, Exchange):
+            exchanges.append(item)
+            continue
+        response = next(waiting)
+        second = item.second(response.text) if response.error is None else None
+        second_response = item.model.respond(request_of(second)) if second else None
+        exchanges.append(_finished(item, response, second, second_response))
+    return exchanges
 
 
 def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:

@@ -44,17 +44,15 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
         if series.retriever:
             prompt_tokens = min(prompt_tokens, len(fitting) * _retrieved_tokens(engine, first))
         if split_label(first.needle, suite.controls)[1] == "compacted":  # the second prompt is a summary
-            prompt_tokens, answer_tokens, requests = (
-                prompt_tokens + answer_tokens,
-                2 * answer_tokens,
-                requests + len(group),
-            )
+            requests += len(group)
+            prompt_tokens, answer_tokens = prompt_tokens + answer_tokens, 2 * answer_tokens
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
         prices = prices_of(settings.price, series.model)
         cost = None if cost is None or prices is None else cost + prices.dollars(prompt_tokens, answer_tokens)
         title = f"{first.task}, {_needles(engine, group)}, {series.model}: {_counted(group)}"
         if not in_full:
-            sizes = f"{min(group, key=_length).length} to {max(group, key=_length).length} tokens long"
+            longest = max(cell.length for cell in group)
+            sizes = f"{min(cell.length for cell in group)} to {longest} tokens long"
             yield f"{title}, {sizes}: {prompt_tokens:,} prompt tokens"
             continue
         yield from ("", title)
@@ -116,10 +114,6 @@ def _grid_lines(engine: Engine, group: Sequence[Cell]) -> Iterator[str]:
     yield f"prompt {suite.prompt}, template {suite.template}, {scored}"
 
 
-def _length(cell: Cell) -> int:
-    return cell.length
-
-
 _AROUND_CHUNKS = 150  # tokens of template and question, about
 
 
@@ -139,7 +133,7 @@ def _extra_tokens(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:
     """Tokens that a cell needs beyond its length: template, question, answer, if these come on top."""
     if suite.length_means == "total":
         return 0
-    shortest = min(group, key=_length)
+    shortest = min(group, key=lambda cell: cell.length)
     prompt = engine.trial(shortest).prompt
     return prompt.tokens + prompt.slack + suite.answer_tokens - shortest.length
 
@@ -236,8 +230,7 @@ def written_lines(written: WrittenBatch) -> Iterator[str]:
     if not written.files:
         yield "batch-out: nothing is written: every cell has its answer, or is not asked"
         return
-    yield (
-        f"batch-out: {written.requests:,} requests of {written.cells:,} cells, {written.prompt_tokens:,} prompt tokens:"
-    )
+    counts = f"{written.requests:,} requests of {written.cells:,} cells, {written.prompt_tokens:,} prompt tokens"
+    yield f"batch-out: {counts}:"
     for path in written.files:
         yield f"  {path} ({path.stat().st_size / _MB:,.1f} MB)"

@@ -17,10 +17,8 @@ from needlework.pipeline.ask import ask, ask_many, exchange_of, probe, probed_ce
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import OTHER_SERVER, Exchange, StoredAnswer, recorded_repeats, recorded_response
 
-_MOST_UNREAD_TOKENS = (
-    2_000_000  # of prompts whose answers wait for their test, in all processes: some tens of megabytes
-)
-_EXCHANGE_TOKENS = 500  # memory of an exchange beside its prompt, as tokens
+_MOST_UNREAD_TOKENS = 2_000_000  # of prompts whose answers wait, in all processes: some tens of megabytes
+_EXCHANGE_TOKENS = 500  # memory of an exchange beside its prompt until its test drops it, as tokens
 _QUEUED = 4  # requests beyond twice the concurrency that wait for the rate limiter: prompts may be of megabytes
 
 
@@ -52,7 +50,7 @@ class Queue:
             width,
             is_needed=self._is_prefetched,
             queued=width + _QUEUED if all(map(is_served, settings.model)) else 0,
-            size=_tokens_of,
+            size=lambda exchange: _EXCHANGE_TOKENS + (exchange.trial.prompt.tokens if exchange.trial else 0),
             room=_MOST_UNREAD_TOKENS // engine.workers,
         )
         self._announced: set[Cell] = set()
@@ -190,11 +188,6 @@ class Queue:
             again=recorded_repeats(record),
             scored_before=stored.scored,
         )
-
-
-def _tokens_of(exchange: Exchange) -> int:
-    """Memory of an exchange until its test drops it, in tokens."""
-    return _EXCHANGE_TOKENS + (exchange.trial.prompt.tokens if exchange.trial else 0)
 
 
 Key = TypeVar("Key", bound=Hashable)

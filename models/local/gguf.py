@@ -52,18 +52,13 @@ def prepare_gguf(source: Path, cache_dir: Path, *, weights: bool = True) -> Path
         sha256 = remembered_sha256(source, cache_dir)
         folder = converted_folder(cache_dir, source.stem, sha256)
     else:
-        sha256 = _head_sha256(source)
+        if find_spec("gguf") is None:
+            raise InputError("GGUF file", source, "its tokenizer is read by gguf: pip install 'needlework[llama]'")
+        with source.open("rb") as file:
+            head = file.read(_HEAD)
+        sha256 = hashlib.sha256(f"{source.stat().st_size} ".encode() + head).hexdigest()
         folder = cache_dir / "tokenizers" / f"{slug(source.stem)}-{sha256[:16]}"
     return folder if is_complete(folder) else convert_once(source, sha256, folder, weights=weights)
-
-
-def _head_sha256(source: Path) -> str:
-    """Hash of a GGUF file's size and first bytes: the tokenizer is in there, before the weights."""
-    if find_spec("gguf") is None:
-        raise InputError("GGUF file", source, "its tokenizer is read by gguf: pip install 'needlework[llama]'")
-    with source.open("rb") as file:
-        head = file.read(_HEAD)
-    return hashlib.sha256(f"{source.stat().st_size} ".encode() + head).hexdigest()
 
 
 def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = True) -> Path:
@@ -79,7 +74,11 @@ def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = Tru
             _convert(source, work, weights)
             stamp = {"format": _FORMAT, "source": source.name, "source_sha256": sha256}
             (work / STAMP).write_text(json.dumps(stamp, indent=1), encoding="utf-8")
-            _put(work, folder)
+            # mkdtemp makes private folders, save_pretrained private weights; others may read a shared cache.
+            for path in (work, *work.iterdir()):
+                path.chmod(0o755 if path.is_dir() else 0o644)
+            shutil.rmtree(folder, ignore_errors=True)  # of an earlier version, or of one that did not see the lock
+            work.replace(folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return folder
@@ -109,14 +108,6 @@ def _convert(source: Path, target: Path, weights: bool) -> None:
     if failed:
         remedy = f"it cannot be read ({why}); fetch it again or use another file"
         raise InputError("GGUF file", source, remedy)
-
-
-def _put(work: Path, folder: Path) -> None:
-    # mkdtemp makes private folders, save_pretrained private weights; a shared cache must be readable for others.
-    for path in (work, *work.iterdir()):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    shutil.rmtree(folder, ignore_errors=True)  # of an earlier version, or of a process that did not see the lock
-    work.replace(folder)
 
 
 # transformers gives every byte-level vocabulary GPT-2's rule and leaves the file's own (`tokenizer.ggml.pre`) out:

@@ -246,8 +246,9 @@ def described(spec: str, model_args: Mapping[str, str], tokenizer: str | None, c
     if source is None or source.kind not in ("smollm2", "hf", "gguf"):  # a plug-in's model has no known folder
         return Described(window)
     folder = checkpoint(source, model_args, cache_dir, weights=False)
-    config = _text_config(folder)
-    if config is None:
+    config = json_table(folder / "config.json")
+    config = config.get("text_config", config)  # of the part that reads text
+    if not isinstance(config, dict) or not dimensions(config).hidden:
         return Described(window)
     if window is None and local:  # a server may have been given less
         window, _source = window_of(config, local_options(model_args).rope_scaling)
@@ -260,10 +261,3 @@ def _spec_of(tokenizer: str | None) -> ModelSpec | None:
     if tokenizer and not name and Path(tokenizer).expanduser().is_dir():
         return ModelSpec("hf", tokenizer)
     return ModelSpec(kind, name) if tokenizer == "smollm2" or (kind == "hf" and name) else None
-
-
-def _text_config(folder: Path) -> dict[str, Any] | None:
-    """The configuration of the part that reads text."""
-    config = json_table(folder / "config.json")
-    text = config.get("text_config", config)
-    return text if isinstance(text, dict) and dimensions(text).hidden else None

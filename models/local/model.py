@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from needlework.models.local.memory import BATCH_TOKENS, Limits
-from needlework.models.model import ErrorKind, ModelError, Request, Response, part_reasoning
+from needlework.models.model import ModelError, Request, Response, part_reasoning
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _RETRY_CHUNK = 8  # after memory ran out, chunks are this many times smaller
 _SMALLEST_CHUNK = 64
+_NO_MEMORY = ("outofmemory", "memoryerror", "out of memory", "can't allocate memory", "not enough memory")
 
 
 class LocalModel:
@@ -103,7 +104,9 @@ class LocalModel:
             prompts = [request.prompt.ids for request in requests]
             return self._decoder.run(prompts, list(map(_budget, requests)), limits)
         except (RuntimeError, MemoryError, ValueError, IndexError) as error:
-            failure = ModelError(_kind(error), f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+            words = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            # Torch reports missing memory by device; anything else: the model itself failed.
+            failure = ModelError("oom" if any(sign in words.lower() for sign in _NO_MEMORY) else "server", words)
         self._decoder.forget()
         _free_memory()
         return failure
@@ -127,13 +130,6 @@ class LocalModel:
 
 def _budget(request: Request) -> int:
     return request.answer_budget + request.thinking_budget
-
-
-def _kind(error: Exception) -> ErrorKind:
-    """`oom`, or `server`: the model itself failed. Torch reports missing memory by device."""
-    words = f"{type(error).__name__} {error}".lower()
-    signs = ("outofmemory", "memoryerror", "out of memory", "can't allocate memory", "not enough memory")
-    return "oom" if any(sign in words for sign in signs) else "server"
 
 
 def _free_memory() -> None:

@@ -115,7 +115,11 @@ def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -
     elif fault is not _BAD_KEY and any(word in words for word in _KEY_WORDS):
         fault = _BAD_KEY
     elif 300 <= status < 400:
-        return _redirected(error)
+        location = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
+        # What stands before an `@` or in a query may be secret.
+        base = _ENDPOINT.sub("", without_credentials(location.partition("#")[0].partition("?")[0]))
+        message = f"HTTP {status}: the server sends us on to {base}: give that as --base-url"
+        return AttemptFault("client", message, fatal=True, status=status)
     elif not fault.fatal and says_too_long(status, words, too_long):
         fault = AttemptFault("client", "context too long: ", too_long=True)
     elif status == 429 and "request too large" in words:  # OpenAI, where one prompt is over the limit for a minute
@@ -126,14 +130,6 @@ def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -
         message = f"the server wants to be left alone for {wait_s / 60:.0f} minutes: "
         fault = replace(fault, retry=False, fatal=True)
     return replace(fault, message=message + error.shown, retry_after_s=wait_s, status=status)
-
-
-def _redirected(error: HttpError) -> AttemptFault:
-    location = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
-    # What stands before an `@` or in a query may be secret.
-    base = _ENDPOINT.sub("", without_credentials(location.partition("#")[0].partition("?")[0]))
-    message = f"HTTP {error.status}: the server sends us on to {base}: give that as --base-url"
-    return AttemptFault("client", message, fatal=True, status=error.status)
 
 
 def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s: float = 0.0) -> AttemptFault:

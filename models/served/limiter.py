@@ -162,25 +162,18 @@ class Retries:
         if server and not server.heard and fault.sign == "gone":
             # Pauses stay short: such a server is soon given up.
             return self.jitter.uniform(0, FIRST_DELAY_S)
+        # Exponential backoff with full jitter: random from 0 to a bound that doubles, so that requests that failed
+        # together do not return together (M. Brooker, "Exponential Backoff and Jitter", AWS 2015).
+        bound_s = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(self.failures, 30))
         self.failures += 1
-        pause_s = delay_s(fault, self.failures, self.jitter)
+        pause_s = self.jitter.uniform(0, FIRST_DELAY_S if fault.retry_after_s else bound_s)
+        pause_s += fault.retry_after_s or 0.0
         if fault.sign == "busy":
             self.refused_s += pause_s
             patience_s = UNANSWERED_S if server and not server.has_answered and not fault.retry_after_s else REFUSED_S
             return pause_s if self.refused_s <= patience_s else None
         self.counted += not (server and server.outage and fault.sign in ("down", "gone"))
         return pause_s if self.counted <= self.allowed else None
-
-
-def delay_s(fault: AttemptFault, failures: int, jitter: random.Random) -> float:
-    """Seconds to wait after so many failures (1: the first): exponential backoff with full jitter.
-
-    Random from 0 to a bound that doubles, so that requests that failed together do not return together (M. Brooker,
-    "Exponential Backoff and Jitter", AWS 2015). At least the server's `Retry-After`.
-    """
-    if fault.retry_after_s:
-        return fault.retry_after_s + jitter.uniform(0, FIRST_DELAY_S)
-    return jitter.uniform(0, min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30)))
 
 
 @dataclass(frozen=True, slots=True)

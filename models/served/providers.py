@@ -215,7 +215,12 @@ class OpenAISdkTransport(OpenAITransport):
 
     def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
         super().__init__(name, options, connection)
-        self._sdk = import_openai()
+        try:
+            import openai
+        except ImportError:
+            remedy = "is not installed: pip install 'needlework[openai]'"
+            raise InputError("--model openai-sdk:", "openai", remedy) from None
+        self._sdk: Any = openai
         self._client: Any = None  # made in the event loop that it is used in
 
     async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
@@ -264,13 +269,3 @@ class OpenAISdkTransport(OpenAITransport):
             endpoint, prompt = self._client.completions, {"prompt": body["prompt"]}
         create = endpoint.with_streaming_response.create
         return create(model=self.name, **prompt, extra_body=body, timeout=silence_s)
-
-
-def import_openai() -> Any:
-    """Import the package `openai`. Raises `InputError` if it is not installed."""
-    try:
-        import openai
-    except ImportError:
-        remedy = "is not installed: pip install 'needlework[openai]'"
-        raise InputError("--model openai-sdk:", "openai", remedy) from None
-    return openai

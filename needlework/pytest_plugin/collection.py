@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.tasks.catalogue import controls_of, deepest_fi
 from needlework.models.specs import runs_here
 from needlework.pipeline.preparation import prepare
 from needlework.pytest_plugin.run_state import run_state
-from needlework.pytest_plugin.workers import cell_of, cells_to_come, is_worker, refuse
+from needlework.pytest_plugin.workers import cell_of, cells_to_come, is_worker, only_looks, refuse, usage_errors
 from needlework.results.records.run_folder import write_shard_file
 from needlework.results.style import relative
 
@@ -62,10 +62,8 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     """Refuse a wrong grid once, not in every file; raise the first error of collection."""
     state, worker = run_state(session.config), is_worker(session.config)
     if not worker and cells_to_come(session.config):
-        try:
+        with usage_errors():
             _ = state.grid
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
     done = yield
     if state.collection_error and not worker:
         raise pytest.UsageError(state.collection_error)
@@ -151,12 +149,11 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Write the list of the shard's cells into its folder; announce the cells to the queue."""
-    config, option, state = session.config, session.config.option, run_state(session.config)
+    config, state = session.config, run_state(session.config)
     cells = {item.nodeid: cell for item in session.items if (cell := cell_of(item)) is not None}
-    if not cells or option.collectonly:
+    if not cells or only_looks(config):
         return
-    only_shows = option.showfixtures or option.show_fixtures_per_test or state.settings.plan
-    if state.division is not None and not only_shows:
+    if state.division is not None and not state.settings.plan:
         with suppress(OSError):  # a full disk: the journal reports it
             write_shard_file(state.folder, state.division, list(cells))
     if not is_worker(config) and state.settings.adaptive is None:

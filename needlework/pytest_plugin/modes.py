@@ -15,7 +15,7 @@ from needlework.core.settings import Prices, Settings, prices_of
 from needlework.haystack_fixtures.needles.needle_sets import CODES_EACH
 from needlework.models.specs import parse_spec
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
-from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers, refuse
+from needlework.pytest_plugin.workers import cell_of, cells_for_workers, only_looks, refuse, usage_errors
 from needlework.results.run.session import time_lines
 
 if TYPE_CHECKING:
@@ -36,14 +36,12 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             return None
         _show_plan(state, list(cells.values()), session.config.option.verbose)
         return True
-    try:
+    with usage_errors():
         if state.settings.batch_out:
             _write_requests(session, cells)
             return True
         if state.settings.batch_in and cells and state.engine.models.answers is not None:
             _leave_out_unanswered(session, state.engine.models.answers)
-    except InputError as error:
-        raise pytest.UsageError(str(error)) from None
     return None
 
 
@@ -168,14 +166,12 @@ class ServerOfRun:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Start the server before the workers do; after the run's folder was opened."""
-        config = self._config
-        if has_workers(config) and not config.option.collectonly and cells_to_come(config):
-            self._start(session, [cell for series in run_state(config).grid for cell in series.cells])
+        if cells_for_workers(self._config):
+            self._start(session, [cell for series in run_state(self._config).grid for cell in series.cells])
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        option = self._config.option
-        if not (option.collectonly or option.showfixtures or option.show_fixtures_per_test):
+        if not only_looks(self._config):
             self._start(session, [cell for item in session.items if (cell := cell_of(item)) is not None])
 
     @pytest.hookimpl(optionalhook=True)

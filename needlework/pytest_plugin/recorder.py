@@ -20,7 +20,7 @@ from needlework.pytest_plugin.latency import publish_latencies
 from needlework.pytest_plugin.progress import PROGRESS, ProgressLine
 from needlework.pytest_plugin.reports import gate_case, payload_of
 from needlework.pytest_plugin.run_state import run_state
-from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers
+from needlework.pytest_plugin.workers import cell_of, cells_for_workers, cells_to_come, only_looks, usage_errors
 from needlework.results.records.samples import name_of_test, windows_of
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.session import Selected, exit_status, is_void
@@ -73,17 +73,15 @@ class Recorder:
 
             alone = not run_state(self._config).in_flight
             self._adaptive = AdaptiveRun(self._settings, run_state(self._config).grid, alone=alone)
-        if has_workers(self._config) and not self._config.option.collectonly and cells_to_come(self._config):
+        if cells_for_workers(self._config):
             self._open_or_refuse()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        option = session.config.option
-        only_looks = option.collectonly or option.showfixtures or option.show_fixtures_per_test
         cells = [item.nodeid for item in session.items if cell_of(item) is not None]
         if self._settings.plan and cells:
             self._check_scopes(cells)
-        if only_looks or self._settings.plan:
+        if only_looks(session.config) or self._settings.plan:
             return
         self._collected(cells)
         if cells and not self.folder.is_open:
@@ -115,17 +113,13 @@ class Recorder:
         selected = None
         if self._settings.shard is None and tests is not None:  # a shard asks a part of what its command selects
             selected = {cell.id for cell in map(parse_id, tests) if cell is not None}
-        try:
+        with usage_errors():
             check_scopes(self._scoped, run_state(self._config).grid, selected)
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
 
     def _open_or_refuse(self, tests: Iterable[str] | None = None) -> None:
         self._check_scopes(tests)
-        try:
+        with usage_errors():
             self._open()
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         payload = payload_of(report)
@@ -144,7 +138,14 @@ class Recorder:
     def _keep(self, record: Record, line: str = "") -> None:
         self._records.append(record)
         if not self._fault:
-            self._journalise(record, line)
+            try:
+                if not self.folder.is_open:
+                    self._open()
+                if self._gatekeeper is not None:
+                    self._gatekeeper.check(record, self.folder.facts)
+                self.folder.keep(record, line)
+            except InputError as error:
+                self._fault = str(error)
         if self._cap and not record.timing.replayed:
             dollars, tokens = spent([record], self._settings.price)
             self._spent = self._spent[0] + dollars, self._spent[1] + tokens
@@ -155,16 +156,6 @@ class Recorder:
         hook = self._config.hook.pytest_needlework_record
         if hook.get_hookimpls():
             self._hand_on(hook, record=deepcopy(record))
-
-    def _journalise(self, record: Record, line: str) -> None:
-        try:
-            if not self.folder.is_open:
-                self._open()
-            if self._gatekeeper is not None:
-                self._gatekeeper.check(record, self.folder.facts)
-            self.folder.keep(record, line)
-        except InputError as error:
-            self._fault = str(error)
 
     def _open(self) -> None:
         if self._gates:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from needlework.core.errors import EndSignals, InputError
+from needlework.core.errors import EndSignals
 from needlework.core.files import default_cache_dir
 from needlework.core.grid import Cell, Misfit
 from needlework.core.record import Record
@@ -28,7 +28,7 @@ from needlework.pipeline.exchange import Exchange, StoredAnswer
 from needlework.pipeline.preparation import Filled, asks_window, filled, with_length
 from needlework.pipeline.queue import Queue
 from needlework.pytest_plugin.options import command_line_values, ini_values
-from needlework.pytest_plugin.workers import given_to_worker, is_worker, worker_count, worker_name
+from needlework.pytest_plugin.workers import given_to_worker, is_worker, usage_errors, worker_count, worker_name
 from needlework.results.records.journal import WaitingAnswers, read_journal, read_rulings, read_waiting, stored_answers
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.run.record_builder import ruled_record, unscored_record
@@ -86,18 +86,16 @@ class RunState:
     def tasks(self) -> Tasks:
         """The run's tasks by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
         of_hooks = self._config.hook.pytest_needlework_tasks(config=self._config)
-        try:
+        with usage_errors():
             words, ini = command_line_values(self._config), ini_values(self._config)
             of_files = own_tasks(written_value(words, ini, "leval_data"))
             return with_tasks([*of_hooks[::-1], *of_files])
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
 
     @cached_property
     def settings(self) -> Settings:
         """The run's settings. Raises `UsageError` where an option is wrong."""
         config = self._config
-        try:
+        with usage_errors():
             # Without an ini file pytest's root depends on which words of the command line are folders.
             root = config.rootpath if config.inipath else config.invocation_params.dir
             others = [
@@ -109,18 +107,13 @@ class RunState:
             self._served = served_run(settings)
             settings = with_server(settings, self._served) if self._served else settings
             self.stand_ins = stand_ins(settings)
-            return self._with_window(with_text_at_hand(settings))
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
-
-    def _with_window(self, settings: Settings) -> Settings:
-        """The settings with a number for `--lengths window`; workers take that of their controller."""
-        if not asks_window(settings):
-            return settings
-        if of_controller := given_to_worker(self._config, WINDOW):
-            return with_length(settings, int(of_controller))
-        self.window = filled(settings, self.tasks, default_cache_dir())
-        return with_length(settings, self.window.tokens)
+            settings = with_text_at_hand(settings)
+            if not asks_window(settings):
+                return settings
+            if of_controller := given_to_worker(config, WINDOW):
+                return with_length(settings, int(of_controller))
+            self.window = filled(settings, self.tasks, default_cache_dir())
+            return with_length(settings, self.window.tokens)
 
     @cached_property
     def grid(self) -> tuple[Series, ...]:

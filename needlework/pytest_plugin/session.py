@@ -33,10 +33,12 @@ from needlework.pytest_plugin.run_state import RUN_FOLDER, WINDOW, RunState, run
 from needlework.pytest_plugin.workers import (
     call_when_left,
     cell_of,
+    cells_for_workers,
     cells_to_come,
     has_workers,
     is_worker,
     refuse,
+    usage_errors,
     use_one_process,
     worker_name,
     workers_asked,
@@ -64,10 +66,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if config.getoption("plan") or config.getoption("batch_out") or config.getoption("batch_in"):
         use_one_process(config)  # ignores -n: a plan needs no workers, and one process writes the files of batches
     elif workers_asked(config) and cells_to_come(config):
-        try:
+        with usage_errors():
             devices.limit_workers(config, run_state(config).settings)
-        except InputError as error:
-            raise pytest.UsageError(str(error)) from None
     return None
 
 
@@ -75,11 +75,9 @@ def _run_loads(config: pytest.Config) -> int:
     """Run pytest once for each number of `--load`; returns the exit code."""
     load = import_module("needlework.cluster.load")  # by name: cluster/ stands above this folder, and runs pytest
     settings = run_state(config).settings
-    try:
+    with usage_errors():
         code: int = load.run_loads(list(map(str, config.invocation_params.args)), settings, run_folder(settings).name)
         return code
-    except InputError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -92,7 +90,11 @@ def pytest_configure(config: pytest.Config) -> None:
         check_batch(state.settings)
     except (InputError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
-    _add_markers(config)
+    config.addinivalue_line("markers", "cells(task): run once for each cell of this task's, or family's, grid")
+    for task in state.tasks.values():
+        config.addinivalue_line("markers", f"{task.name}: {task.about}")
+    for family in dict.fromkeys(task.family for task in state.tasks.values() if task.family):
+        config.addinivalue_line("markers", f"{family}: every task of this family")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(devices, "needlework-devices")
     if state.serving is not None and not is_worker(config):
@@ -134,15 +136,6 @@ def _check_run(settings: Settings, folder: Path) -> list[Gate]:
     return check_run(settings, folder)
 
 
-def _add_markers(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "cells(task): run once for each cell of this task's, or family's, grid")
-    tasks = run_state(config).tasks.values()
-    for task in tasks:
-        config.addinivalue_line("markers", f"{task.name}: {task.about}")
-    for family in dict.fromkeys(task.family for task in tasks if task.family):
-        config.addinivalue_line("markers", f"{family}: every task of this family")
-
-
 def pytest_report_header(config: pytest.Config) -> list[str]:
     state, words = run_state(config), command_line_values(config)
     judging = [] if config.option.collectonly else judging_notes(state.settings)
@@ -173,15 +166,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     progress = progress_of(config, adaptive=state.settings.adaptive is not None)
     if progress is not None:
         config.pluginmanager.register(progress, PROGRESS)
-    try:
+    with usage_errors():
         if not (config.option.collectonly or state.settings.plan):
             open_model = partial(judge_for_command, tell=state.show_status)
             for line in make_questions(state.settings, state.folder, open_model):
                 state.write_line(printable(line))
-        if has_workers(config) and not config.option.collectonly and cells_to_come(config):
+        if cells_for_workers(config):
             state.misfits = prepare(state.engine, [cell for series in state.grid for cell in series.cells])
-    except InputError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

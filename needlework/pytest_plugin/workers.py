@@ -1,7 +1,7 @@
 """Workers of pytest-xdist: the values that they get, and the cells to come."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
@@ -49,6 +49,21 @@ def given_to_worker(config: pytest.Config, name: str) -> str | None:
     return None if values is None else str(values.get(name, ""))
 
 
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Tell a user's mistake as pytest tells a wrong option: in one line."""
+    try:
+        yield
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def only_looks(config: pytest.Config) -> bool:
+    """Whether pytest shows tests or fixtures, and runs nothing."""
+    option = config.option
+    return bool(option.collectonly or option.showfixtures or option.show_fixtures_per_test)
+
+
 def refuse(session: pytest.Session, error: InputError) -> NoReturn:
     """End the run with one line for a user's mistake; from a worker its controller shows it."""
     if is_worker(session.config):
@@ -92,6 +107,11 @@ def upcoming(interactor: Any) -> list[Cell]:
         indexes = [interactor.item_index, interactor.nextitem_index, *queue]
     items = (interactor.session.items[index] for index in indexes if isinstance(index, int))
     return [cell for item in items if (cell := cell_of(item)) is not None]
+
+
+def cells_for_workers(config: pytest.Config) -> bool:
+    """Whether this process will have workers that run cells."""
+    return has_workers(config) and not config.option.collectonly and cells_to_come(config)
 
 
 def cells_to_come(config: pytest.Config) -> bool:

@@ -11,7 +11,6 @@ from needlework.models.judge import CommandJudge, open_judge
 from needlework.models.judge import ask as ask_judge
 from needlework.models.mock import (
     MockModel,
-    answer_sentence,
     chance_at,
     judged,
     parse_behaviour,
@@ -109,22 +108,11 @@ def test_shares(say):
     assert "48151" in say("rate=1").text
 
 
-@pytest.mark.parametrize("kind", ["timeout", "rate_limit", "server", "client", "oom", "protocol"])
-def test_errors(say, kind):
-    error = say(f"error={kind}").error
-    assert (error.kind, error.fatal) == (kind, False)
-
-
 def test_windows_and_unknown_arguments(mock_tokenizer):
     assert MockModel("perfect", {"window": "4096"}, mock_tokenizer).window == 4096
     assert MockModel("perfect", {}, mock_tokenizer).window is None
     with pytest.raises(InputError, match="dtype"):
         MockModel("perfect", {"dtype": "float32"}, mock_tokenizer)
-
-
-@pytest.mark.parametrize("given", ["Final Answer: [n22]", "x7Kelso, Monday " + "the quiet harbour " * 20])
-def test_a_text_to_give_back_stays_as_it_is(given):
-    assert answer_sentence([given], "en") == given.strip()
 
 
 CURVE = parse_curve("4k:1, 16k:0.8, 1M:0")

@@ -24,11 +24,7 @@ from needlework.models.specs import parse_spec, resolve_tokenizer
 @pytest.mark.parametrize(
     ("spec", "remedy"),
     [
-        *(
-            (spec, "use one of|write ")
-            for spec in ("gpt-4o", "", "hf:", "openai:", "smollm2:x", "mock:", "mock:clever")
-        ),
-        ("mock:error=x", "use one of|write "),
+        *((spec, "use one of|write ") for spec in ("gpt-4o", "hf:", "smollm2:x", "mock:clever", "mock:error=x")),
         ("turbomind:./w", "--serve lmdeploy --model ./w"),
         ("vllm:org/name", "--serve vllm --model org/name"),
     ],

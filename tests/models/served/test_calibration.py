@@ -155,6 +155,8 @@ def test_another_requests_value_proves_a_replay(mock_tokenizer, text, more, is_r
 
 
 def test_an_id_that_comes_again_for_another_prompt_proves_it_where_ids_differ(mock_tokenizer):
+    assert are_unique(ID, OTHER_ID)
+    assert not any(are_unique(*pair) for pair in ((ID, ID), ("chatcmpl-12", "chatcmpl-13"), ("", "")))
     one = asking_for(mock_tokenizer, "4829173")
     other = asking_for(mock_tokenizer, "4829173", "A longer text.")
     replays = Replays()
@@ -170,12 +172,6 @@ def test_an_id_that_comes_again_for_another_prompt_proves_it_where_ids_differ(mo
     ):
         replays.ids_differ = differ
         assert ("its id was given to another" in replays.problem(request, "4829173", id_)) == is_replay
-
-
-def test_which_ids_show_that_answers_have_their_own():
-    assert are_unique(ID, OTHER_ID)
-    assert are_unique("gen-1755700000-AbCdEfGhIjKlMnOpQrSt", "gen-1755700001-UvWxYzAbCdEfGhIjKlMn")
-    assert not any(are_unique(*pair) for pair in ((ID, ID), ("chatcmpl-12", "chatcmpl-13"), ("", "")))
 
 
 def test_counts_that_stop_growing_are_told():

@@ -1,16 +1,20 @@
-"""One server, many requests: what is sent, storms that are waited out, and what ends the run."""
+"""One server, many requests: what is sent, storms, what ends the run, what is learnt of planted and real servers."""
 
 import random
+import re
 import socket
 from dataclasses import replace
 
 import pytest
 
+from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
+from needlework.core.prompts import Message, Needle
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
-from tests.models.conftest import served_model
+from needlework.pipeline.exchange import check_answer
+from tests.models.conftest import make_trial, served_model
 from tests.models.served.planted_http import Answer, SleptTime, error, good
 
 BAD_GATEWAY = Answer(502, "<html>Bad Gateway</html>", kind="text/html")
@@ -180,3 +184,178 @@ def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted, make):
     assert model.window == 4096
     assert [event_loop().wait(model._turnstile.enter()) is not None for _ in range(2)] == [True, True]
     assert model._turnstile.server.slots == 2  # of two workers, each its part
+
+
+VALUE = re.compile(r"The gate code for the mill is (\d{7})")
+
+
+@pytest.fixture
+def model(planted, smol_tokenizer):
+    def make(shared=None, **args):
+        return served_model(planted.url, smol_tokenizer, shared=shared, options={"timeout_s": 5.0}, **args)
+
+    return make
+
+
+def trial(tokenizer, kind="chat", value="4829173", sentences=40, system="", budget=16):
+    needle = Needle("code", f"The gate code for the mill is {value}.", "What is the gate code for the mill?", value)
+    context = "The sea was calm. " * sentences + needle.text + " A gull sat there." * sentences
+    cell = Cell("niah", 1000, 50.0, "code")
+    return make_trial(tokenizer, needle, context, kind, system=system, budget=budget, cell=cell)
+
+
+def honest(tokenizer, *, more=0, window=10**6):
+    """A server that reads the code, counts `more` tokens beside the prompt's own, and sees `window` tokens at most."""
+
+    def answer(request):
+        messages = [Message(row["role"], row["content"]) for row in request["messages"]]
+        tokens = len(tokenizer.encode(tokenizer.render_chat(messages)).ids) + more
+        found = VALUE.search(messages[-1].content)
+        return good(f"The code is {found[1] if found else 'unknown'}.", min(tokens, window))
+
+    return answer
+
+
+def checked(model, request):
+    response = model.respond(request)
+    assert response.error is None, response.error
+    check = check_answer(request.prompt.tokens, [each.answer for each in request.needles], response)
+    return response.text, check.invalid, check.flags
+
+
+def test_another_layout_is_learnt_anew_and_of_questions_that_are_no_trials_nothing(planted, model, smol_tokenizer):
+    planted.plant(Answer(body=honest(smol_tokenizer)))
+    one = model()
+    assert one.respond(replace(trial(smol_tokenizer), cell=None)).calibration is None
+    assert len(planted.requests) == 1
+    one.respond(trial(smol_tokenizer))
+    one.respond(trial(smol_tokenizer, system="Be brief."))
+    assert len(planted.requests) == 1 + 6
+    assert {name for name in one.identity if name.startswith("calibration")} == {
+        "calibration chat user",
+        "calibration chat system user",
+    }
+
+
+def test_a_calibration_that_fails_is_made_again_once_the_server_answers(planted, model, smol_tokenizer):
+    one = model()
+    right = Answer(body=honest(smol_tokenizer, more=5))
+    planted.plant(Answer(400, {"error": {"message": "too short a prompt"}}), right)
+    assert checked(one, trial(smol_tokenizer))[1] == ("uncalibrated",)  # nothing vouches for the difference
+    assert checked(one, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
+
+
+def test_workers_of_a_run_learn_once_and_agree(planted, model, smol_tokenizer, tmp_path):
+    planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
+    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
+    workers = [model(folder_of_run(tmp_path, "one-run")) for _ in range(3)]
+    for worker in workers:
+        assert worker.window == 4096
+        assert checked(worker, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
+    assert len(planted.requests) == 3 + 2
+    once = list(planted.looked_up)
+    assert once.count("/v1/models") == 2  # for the window, and for who it is
+    assert len(set(once[1:])) == len(once) - 1
+    assert model(folder_of_run(tmp_path, "another-run")).window == 4096
+    assert planted.looked_up == [*once, "/v1/models"]
+
+
+def test_the_window_and_where_it_comes_from(planted, model, tmp_path):
+    given = model(window="2048")
+    assert (given.window, given.identity["window_source"], planted.looked_up) == (2048, "--model-arg window", [])
+    shared = folder_of_run(tmp_path, "one-run")
+    assert model(shared).window is None  # what failed is not shared
+    planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 1024}, "total_slots": 4}
+    one = model(shared)
+    assert "window_source" not in one.identity  # nothing is asked before it is needed
+    assert one.window == 1024
+    assert one.identity["window_source"] == "/props default_generation_settings.n_ctx"
+    assert model().identity["spec"] == "openai:m"
+
+
+def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(planted, model, smol_tokenizer):
+    planted.plant(Answer(body=honest(smol_tokenizer)))
+    planted.told["/v1/models"] = Answer(503, {"error": {"message": "Loading model"}})
+    one = model()
+    assert (one.window, one.window, len(planted.looked_up)) == (None, None, 1)
+    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
+    one.respond(trial(smol_tokenizer))
+    assert one.window == 4096
+
+
+@pytest.mark.parametrize(
+    ("finish", "text", "completion", "reason", "flags"),
+    [
+        ("stop", "Well", 5, "stop", ()),
+        ("stop", "Well", 16, "length", ()),
+        ("stop", "Well", 400, "stop", ()),  # it did not heed the limit at all
+        (None, "Well", 5, "missing", ("no_finish_reason",)),
+        ("stop", "<think>hm", 5, "unfinished", ("unclosed_reasoning", "reasoning_only")),
+        ("length", "<think>hm", 16, "length", ("unclosed_reasoning", "reasoning_only")),
+    ],
+)
+def test_budgets_say_what_a_finish_reason_does_not(
+    planted, model, smol_tokenizer, finish, text, completion, reason, flags
+):
+    body = good(text, 10)
+    body["choices"][0]["finish_reason"] = finish
+    body["usage"]["completion_tokens"] = completion
+    planted.plant(body)
+    response = model().respond(replace(trial(smol_tokenizer), cell=None))
+    assert (response.finish_reason, response.flags) == (reason, flags)
+
+
+TEXTS = (
+    "What is the capital of France?",
+    "  Spaces,\ttabs and\n\nlines; 3.14 and 1,000,000! Ünïcödé — “quotes” 😀 红房子的密码是48151。  ",
+    "The harbour was quiet. A gull sat on the rail and watched the boats. " * 8 + "\nWho watched the boats?",
+)
+CODE = "The code of the red house is 48151. The sea was calm.\nWhat is the code of the red house?"
+OF_LLAMA_CPP = {"timeout_s": 60}
+
+
+@pytest.fixture
+def llama_cpp(llama_server, smol_tokenizer):
+    return served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP)
+
+
+def test_a_real_server_answers_as_we_count_streamed_and_whole(llama_server, llama_cpp, smol, smol_tokenizer, chat):
+    request = chat(smol_tokenizer, CODE, 24)
+    response = llama_cpp.respond(request)
+    # Not the same text: the server computes with the 4-bit weights as they are.
+    assert "48151" in response.text
+    assert "48151" in smol.respond(request).text
+    assert (response.finish_reason, response.attempts, response.error) == ("stop", 1, None)
+    assert 0 < response.ttft_s < response.latency_s
+    plain = served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP, stream="false")
+    whole = plain.respond(request)
+    assert "48151" in whole.text
+    assert (whole.ttft_s, whole.prompt_tokens) == (None, request.prompt.tokens)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_real_server_counts_what_we_count(llama_cpp, smol_tokenizer, chat, raw, text):
+    for request in (chat(smol_tokenizer, text, 1), raw(smol_tokenizer, text, 1)):
+        response = llama_cpp.respond(request)
+        assert (response.prompt_tokens, response.completion_tokens) == (request.prompt.tokens, 1)
+
+
+def test_a_real_server_tells_its_cache_its_window_and_what_is_too_long(llama_cpp, smol_tokenizer, raw):
+    request = raw(smol_tokenizer, "The capital of France is", 4)
+    assert "Paris" in llama_cpp.respond(request).text
+    assert llama_cpp.respond(request).cached_tokens == request.prompt.tokens - 1
+    assert llama_cpp.window == 2048
+    assert llama_cpp.identity["window_source"] == "/props default_generation_settings.n_ctx"
+    response = llama_cpp.respond(raw(smol_tokenizer, "word " * 2500))
+    assert (response.error.kind, response.attempts) == ("client", 1)
+    assert "context too long" in response.error.message
+
+
+@pytest.mark.parametrize("kind", ["chat", "raw"])
+def test_short_requests_show_that_a_real_server_counts_as_we_do(llama_cpp, smol_tokenizer, kind):
+    for sentences in (5, 25):
+        request = trial(smol_tokenizer, kind, sentences=sentences, system="Be brief.", budget=24)
+        response = llama_cpp.respond(request)
+        assert (response.calibration.status, response.calibration.template_tokens) == ("exact", 0)
+        check = check_answer(request.prompt.tokens, ["4829173"], response)
+        assert (check.invalid, check.flags) == ((), ("other_model",))  # "any" was asked for

@@ -126,15 +126,11 @@ def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
         assert (record["response"]["text"] == "something else") == bool(text)
 
 
-def test_parts_of_several_versions_are_told(project, three, capsys):
+def test_a_shard_of_another_window_is_no_part_and_several_versions_are_told(project, three, capsys):
     with manifest_of(project.runs / "r/shards/1-of-3") as content:
         content["versions"]["needlework"] = "0.0.9"
-
     assert main(["results/runs/r"]) == 0
     assert "parts were made by several versions of needlework: 0.0.9, 0.1.0" in capsys.readouterr().out
-
-
-def test_a_shard_of_another_window_is_no_part(project, three, capsys):
     for shard, window in (("1-of-3", 8192), ("3-of-3", 4096)):
         with manifest_of(project.runs / "r/shards" / shard) as content:
             content["models"]["mock:rate=0.7"]["window"] = window

@@ -121,17 +121,13 @@ def linked(path, target):
     ("make", "runs", "words"),
     [
         (lambda folder: (folder / "runs").write_text("not a folder"), "runs", CANNOT),
-        (lambda folder: linked(folder / "runs", folder / "runs"), "runs", CANNOT),
-        (lambda folder: None, "/".join(["d" * 200] * 30), CANNOT),
         (lambda folder: None, "d" * 300, CANNOT),
-        (lambda folder: None, "/dev/null", CANNOT),
-        (lambda folder: (folder / "r").write_text("not a folder"), "", CANNOT),
         (lambda folder: (folder / "r" / "journal.jsonl").mkdir(parents=True), "", CANNOT),
         (lambda folder: (folder / "r" / "manifest.json" / "x").mkdir(parents=True), "", CANNOT),
         (lambda folder: linked(folder / "r" / "journal.jsonl", "/nowhere/x"), "", ("journal.jsonl", "is a link")),
     ],
-    ids=["a file", "a loop", "a long path", "a long name", "a device", "a run that is a file",
-         "a journal that is a folder", "a manifest that is a folder", "a journal that leads nowhere"],
+    ids=["a file", "a long name", "a journal that is a folder", "a manifest that is a folder",
+         "a journal that leads nowhere"],
 )  # fmt: skip
 def test_an_odd_folder(make, runs, words, project, tmp_path):
     make(tmp_path)
@@ -159,16 +155,12 @@ def with_journal(folder, change):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda folder: with_journal(folder, lambda content: content[:-700]),
-        lambda folder: with_journal(folder, lambda content: content + b"\0" * 5000),
-        lambda folder: with_journal(folder, lambda _content: b""),
-        lambda folder: with_journal(folder, lambda _content: b"\0" * 4096),
+        lambda folder: with_journal(folder, lambda content: content[:-700] + b"\0" * 5000),
         lambda folder: (folder / "manifest.json").unlink(),
-        lambda folder: [path.unlink() for path in folder.glob("re*")],
         lambda folder: (folder / "results.json").write_text("{"),
         lambda folder: [path.write_bytes(b"") for path in folder.iterdir()],
     ],
-    ids=["torn", "NULs at the end", "empty", "only NULs", "no manifest", "no results", "half results", "all empty"],
+    ids=["torn, with NULs behind", "no manifest", "half results", "all empty"],
 )
 def test_a_folder_after_a_power_cut(spoil, project):
     project.run()
