@@ -97,7 +97,7 @@ def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[st
 
 def trials_status(run: Path) -> str:
     """Describe how many trials are done: `14 of 36 trials, 0:40 left`; empty while there are no files."""
-    from needlework.results.merge.status import progress_of_run, time_left, totals  # loaded when needed
+    from needlework.results.merge.parts import progress_of_run, time_left, totals  # loaded when needed
 
     try:
         parts = progress_of_run(run, time.time())

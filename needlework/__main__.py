@@ -31,7 +31,7 @@ COMMANDS = {
     "schema": ("needlework.results.files.schema", "print the JSON Schema of a record"),
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": ("needlework.results.web.command", "pages for people: rate, annotate, review, on this machine alone"),
-    "status": ("needlework.results.merge.status", "how far a run and each of its shards are"),
+    "status": ("needlework.results.merge.parts", "how far a run and each of its shards are"),
 }
 
 # Scripts of L-Eval's README, and the command that does the same here.

@@ -2,9 +2,9 @@
 
 import re
 
+from needlework.scoring.folding import phrases
 from needlework.scoring.plain_text import Span, normalize
 from needlework.scoring.scores import EXACT, Verdict
-from needlework.scoring.words import phrases
 
 LONG, CLOSING = 1000, 300
 """From how many letters on an answer is long, and how many at its end count."""

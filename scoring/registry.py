@@ -15,10 +15,10 @@ from needlework.scoring.leval import exact, overlap
 from needlework.scoring.match import match
 from needlework.scoring.published import data_sets, opencompass, ruler
 from needlework.scoring.reading import verdict_for
-from needlework.scoring.scorers import documents, letters, sets, values
+from needlework.scoring.scorers import documents, sets, values
 from needlework.scoring.scores import Reference, Score, Scorer
 
-_MODULES = (match, documents, values, letters, sets, ruler, data_sets, opencompass, exact, overlap)
+_MODULES = (match, documents, values, sets, ruler, data_sets, opencompass, exact, overlap)
 SCORERS = MappingProxyType(
     {each.name: each for module in _MODULES for each in vars(module).values() if isinstance(each, Scorer)}
 )

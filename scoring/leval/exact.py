@@ -10,7 +10,7 @@ from functools import partial
 from needlework.scoring.match.match import match_score
 from needlework.scoring.published.ruler import squash
 from needlework.scoring.reading import first_reply, verdict_for
-from needlework.scoring.scorers.letters import stated_letters
+from needlework.scoring.scorers.sets import stated_letters
 from needlework.scoring.scores import Reference, Score, Scorer, expected_text
 
 SHOWN = 160  # characters of an answer that a score shows

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from needlework.scoring.folding import fold_lines
+from needlework.scoring.folding import MARK, fold_lines, phrases, split_words, tables, words_of
 from needlework.scoring.match.values import Claim, Mention
-from needlework.scoring.words import MARK, phrases, split_words, tables, words_of
 
 _CLOSE = r"[\"')\]}*$ ]*"
 _BETWEEN = r"(?:(?!(?:and|but|und|aber|et|mais|y|pero|и|но|а)\s)[^.,;:!?()、。，\nM-]){0,50}?"

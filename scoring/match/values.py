@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from needlework.scoring.folding import names
 from needlework.scoring.plain_text import CJK, Span, find_whole, is_whole
-from needlework.scoring.words import names
 
 _UNIT_OF = {name: row[0] for row in names("units") for name in row}
 _MONEY = r"(?:us\$|[$€£¥₽₹]|(?<![a-z])(?:usd|eur|gbp|chf|jpy))"

@@ -10,8 +10,7 @@ from needlework.scoring.match.match import match_score
 from needlework.scoring.plain_text import find_whole, normalize_lines, normalize_value
 from needlework.scoring.published import data_sets
 from needlework.scoring.reading import verdict_for
-from needlework.scoring.scorers.letters import CHOICE_LETTER
-from needlework.scoring.scorers.sets import NODE_SET, counted, f1_details
+from needlework.scoring.scorers.sets import CHOICE_LETTER, NODE_SET, counted, f1_details
 from needlework.scoring.scorers.values import MRCR
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
