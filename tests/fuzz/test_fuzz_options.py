@@ -6,11 +6,10 @@ from functools import cache, partial
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.options import key_value
-from needlework.core.settings import FamilyValues
 from needlework.haystack_fixtures.configuration.option_table import OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
@@ -76,13 +75,6 @@ def test_junk_in_a_configuration_file(tmp_path, table):
     complaint(lambda: resolve({"config": str(path)}))
 
 
-@given(st.text("score lower_bound>=<[]0123456789.%km,=perlengthdepthcelltask \0\x1b²", max_size=60) | junk)
-@example("score >= 0.9 [depth=1..2..3]")
-@example("score >= " + "9" * 5000)
-def test_gates(text):
-    complaint(lambda: parse_gate(text))
-
-
 @given(st.lists(junk, max_size=3))
 def test_model_arguments(words):
     def read():
@@ -91,13 +83,6 @@ def test_model_arguments(words):
         complaint(partial(served_options, args))
 
     complaint(read)
-
-
-def test_settings_do_not_show_what_may_be_secret():
-    address = "https://me:secret@host/v1"
-    options = {"model_arg": ["header.X=secret"], "base_url": address, "judge_base_url": [address], "serve": "x secret"}
-    assert "secret" not in repr(resolve_settings(options, {}, Path("/nowhere")))
-    assert "secret" not in repr(FamilyValues({"embedder_base_url": "https://me:secret@host/v1"}))
 
 
 __all__ = ["project"]

@@ -25,16 +25,6 @@ def test_boundaries_equal_the_specification(case):
     assert (list(found.pass_at_least), list(found.fail_at_most)) == (case["pass_at_least"], case["fail_at_most"])
 
 
-def test_the_first_looks_of_the_usual_bar():
-    design = absolute("normal", tuple(4_000 * 2**k for k in range(9)), 11, 0.856)
-    short, longest = boundaries_at(design, 0), boundaries_at(design, 8)
-
-    assert short.looks[:5] == longest.looks[:5] == (11, 22, 33, 44, 66)
-    assert (longest.pass_at_least[:4], longest.fail_at_most[:4]) == ((12, 23, 33, 43), (4, 12, 20, 28))
-    # More looks, and each may err less.
-    assert (short.pass_at_least[:4], short.fail_at_most[:4]) == ((12, 23, 34, 44), (3, 11, 20, 27))
-
-
 def test_a_share_of_a_hit_counts_for_the_safe_side():
     found = boundaries(0.856, looks_of("normal", 11))
     most = found.fail_at_most[0]

@@ -15,8 +15,7 @@ from needlework.core.errors import InputError
 from needlework.core.record import FINAL
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.merge.command import merged_manifest, union
-from needlework.results.merge.parts import RunPart, absent_shards, differing_facts
-from needlework.results.merge.parts import main, progress_of_run, time_left
+from needlework.results.merge.parts import RunPart, absent_shards, differing_facts, main, progress_of_run, time_left
 from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import Planned, write_shard_file

@@ -22,7 +22,6 @@ from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (
     Journal,
     WaitingAnswers,
-    damage_note,
     drop_waiting,
     line_of,
     read_counting_damage,
@@ -105,12 +104,6 @@ def test_a_damaged_line_costs_that_line_alone_and_is_counted(path):
         file.write(line_of(record(2)).encode() + b'\n{"key": "half of a killed run')
 
     assert read_counting_damage(path) == ([record(1), record(2)], 7), "an empty line and the torn one are no damage"
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="--results-dir"):
-        Journal(tmp_path / "file" / "run" / "journal.jsonl", fresh=False)
 
 
 @pytest.mark.parametrize("number", [errno.EWOULDBLOCK, errno.EACCES, errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
@@ -444,7 +437,3 @@ def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):
     check_run_file(inside)
     with pytest.raises(InputError, match="is a link that leads out of its folder"):
         check_run_file(outside)
-
-
-def test_damaged_lines_are_counted_in_words():
-    assert [damage_note(lines).split(" of ")[0] for lines in (1, 2)] == ["1 line", "2 lines"]

@@ -23,7 +23,7 @@ from needlework.pytest_plugin.run_command import _words
 from needlework.results.gates.gate import Verdict
 from needlework.results.run.finish import sending_notes
 from needlework.results.run.record_builder import answer_recall, make_record
-from needlework.results.run.session import SessionPace, exit_status, left_lines, pace_of, replayed_lines
+from needlework.results.run.session import SessionPace, exit_status, left_lines, pace_of
 from needlework.results.style import duration
 from needlework.scoring.recording import ScoringResult
 from tests.results.builders import new_record
@@ -142,13 +142,6 @@ def test_a_terminal_shows_the_line_and_keeps_nothing_of_it(tmp_path):
     # Every drawing puts the cursor back, and something is written over it or the line is cleared.
     assert output.count("\x1b7") == output.count("\x1b8")
     assert "cells ·" not in re.sub(r"\x1b7.*?\x1b8", "", output)
-
-
-def test_answers_from_the_journal_are_counted():
-    assert list(replayed_lines(0, 1, "earlier", 1)) == []
-    assert list(replayed_lines(1, 2, "earlier", 2)) == [
-        "1 of 2 answers are from this run's journal, written earlier; 1 were asked now"
-    ]
 
 
 def test_records_of_other_options_and_prompts_are_told():

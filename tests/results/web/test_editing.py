@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -175,7 +174,6 @@ def test_an_edited_row_says_the_new_pair_and_keeps_every_other_field(row, pair):
     )
 
 
-REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", Path(__file__).parents[4] / "shared" / "data" / "leval"))
 FIRST = {"input": "A long day.", "instructions": ["What day?"], "outputs": ["long"], "evaluation": "LLM", "n": 1.50}
 LINE_TEXTS = st.text(st.characters(exclude_categories=()), max_size=12)  # half characters too
 LINE_PAIRS = st.lists(st.builds(TextPair, LINE_TEXTS, LINE_TEXTS), max_size=4)
@@ -276,12 +274,3 @@ def test_an_edited_line_has_the_new_pairs_and_all_else_as_it_was(row, old, new, 
     assert list(json.loads(edited)) == list(json.loads(raw))
     assert with_pairs(raw, before.pairs) == raw
     assert edited == raw or edited.endswith(b"\r\n")
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="needs L-Eval's data")
-def test_levals_lines_get_their_pairs_back_byte_for_byte():
-    lines = [line for path in sorted(REAL.rglob("*.jsonl"))[:4] for line in path.read_bytes().splitlines()[:3]]
-    assert lines
-    for raw in lines:
-        pairs = read_line(raw).pairs
-        assert with_pairs(with_pairs(raw, [TextPair("a", "b")]), pairs) == raw

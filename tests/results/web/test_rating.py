@@ -9,7 +9,6 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.results.files.json_files import write_json
 from needlework.results.records.journal import line_of
-from needlework.results.statistics.agreement import AnswerRating, rating_tables
 from needlework.results.statistics.run_report import run_report
 from needlework.results.web.command import find_sources
 from needlework.results.web.ratings import read_items, sample_items
@@ -236,18 +235,3 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path, make_recor
 def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path, make_record):
     (tmp_path / "journal.jsonl").write_text(f"{line_of(make_record(answer='4711', response={}))}\n")
     assert shown(read(tmp_path)) == [("What is the code?", {"mock": "4711"})]
-
-
-def rating(rater, model, question, level):
-    return AnswerRating(rater, model, f"document {question // 2}", level, False, f"{model} {question}")
-
-
-def test_questions_of_one_document_say_less_than_those_of_several():
-    """Ten ratings that go by the document are no better than two or three."""
-    levels = [5, 5, 1, 1, 5, 5, 1, 1, 5, 5]
-    together, apart = (
-        rating_tables([rating("Ann", "m", times * at, level) for at, level in enumerate(levels)])["models"][0]["mean"]
-        for times in (1, 2)
-    )
-    assert together.value == apart.value == pytest.approx(3.4)
-    assert together.high - together.low > apart.high - apart.low

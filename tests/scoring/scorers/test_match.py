@@ -74,32 +74,6 @@ def test_a_word_of_the_key_says_nothing_of_the_value(key):
         assert match_score(answer.format(key), reference).verdict == "found"
 
 
-GEMS = Reference((), parts=("48213", "55601", "10934"), distractors=("77120",), question="What are the three codes?")
-
-
-@pytest.mark.parametrize(
-    ("answer", "value", "verdict"),
-    [
-        ("1. 48213\n2. 55601\n3. 10934", 1.0, "found"),
-        ("48213 and 10934", 2 / 3, "partial"),
-        ("48213, 55601, 10934, 77120", 3 / 4, "partial"),
-        ("48213, 55601, 10934, 11111, 22222, 33333", 1 / 2, "partial"),
-        ("48213; it is not 55601; 10934", 2 / 3, "partial"),
-        ("77120", 0.0, "distractor"),
-        ("I could not find the codes.", 0.0, "refused"),
-        ("nothing of the kind", 0.0, "wrong"),
-        ("", 0.0, "empty"),
-    ],
-)
-def test_several_needles_score_their_share(answer, value, verdict):
-    score = match_score(answer, GEMS)
-    assert (score.value, score.verdict) == (pytest.approx(value), verdict)
-    # A quotation of several needles gives each of their values.
-    text = "Ada keeps owls. Eve keeps newts."
-    reference = Reference((), parts=("owls", "newts"), statement=text, question="What is kept?")
-    assert match_score(text, reference).verdict == "found"
-
-
 COPY = "People wander along the river and talk about the weather and the price of bread. " * 20
 ZH_COPY = "江上的渔夫每天清晨划船出去，傍晚才带着几条鱼回来。" * 15
 
