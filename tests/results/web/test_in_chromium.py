@@ -4,11 +4,28 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
 import needlework
-from tests.results.web.site import ROOT, TOKEN, served, write_predictions, write_questions, write_rows
+from tests.chromium import chromium_driver
+from tests.results.web.site import ROOT, TOKEN, Chrome, served, write_predictions, write_questions, write_rows
+
+
+@pytest.fixture(scope="module")
+def serve():
+    """Start the server on paths and options; gives its address, `http://127.0.0.1:PORT/`. All end with the module."""
+    with ExitStack() as started:
+        yield lambda *words: started.enter_context(served(*words))[1]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A browser; skips where there is none."""
+    with chromium_driver(tmp_path_factory.mktemp("profile")) as driver:
+        yield Chrome(driver)
+
 
 selenium = pytest.importorskip(
     "axe_core_python.selenium", reason="axe-core-python is not installed (pip install -e '.[dev]')"
@@ -188,13 +205,13 @@ ROW = {
 
 
 @pytest.mark.slow
-def test_from_the_page_to_the_numbers(chrome, serve, tmp_path, capsys):
+def test_from_the_page_to_the_numbers(page, serve, tmp_path, capsys):
     source = tmp_path / "harbour.jsonl"
     source.write_text(json.dumps(ROW) + "\n", encoding="utf-8")
-    chrome.open(f"{serve(source)}jsonl/0/0")
-    chrome.press("+", "Where did the wind come from?", "\ue004", "the west")  # Tab
-    chrome.driver.switch_to.active_element.send_keys("\ue009\ue007")  # Ctrl+Enter
-    chrome.until("return document.getElementById('notice').textContent === 'saved'")
+    page.open(f"{serve(source)}jsonl/0/0")
+    page.press("+", "Where did the wind come from?", "\ue004", "the west")  # Tab
+    page.driver.switch_to.active_element.send_keys("\ue009\ue007")  # Ctrl+Enter
+    page.until("return document.getElementById('notice').textContent === 'saved'")
     cleaned = tmp_path / "harbour.cleaned.jsonl"
     assert json.loads(cleaned.read_text("utf-8"))["outputs"] == ["Mette Holm", "the west"]
 
