@@ -104,7 +104,7 @@ def count_path(words: Sequence[str] = ()) -> dict[str, Phase]:
     with storm_server(0.05) as server, tempfile.TemporaryDirectory() as folder:
         options = [
             *(
-                "benchmarks",
+                "benchmarks/test_niah.py",
                 "-q",
                 "-p",
                 "no:cacheprovider",

@@ -43,7 +43,7 @@ def pytest_cpu_seconds(*args: str, cwd: Path = ROOT) -> tuple[float, str]:
 def run(folder: Path, cells: int, name: str) -> float:
     """A run of so many cells of 1k tokens on the instant model."""
     taken, out = pytest_cpu_seconds(
-        "benchmarks",
+        "benchmarks/test_niah.py",
         "--lengths=1k",
         f"--depths=0:100:{min(cells, 100)}",
         f"--repeats={max(1, cells // 100)}",
@@ -124,7 +124,7 @@ def test_memory_of_a_run(perf_row, tmp_path, length):
         "told = pathlib.Path('/proc/self/status').read_text(); "
         "print('peak', int(re.search(r'VmHWM:\\s*(\\d+)', told)[1]) // 1024); sys.exit(code)"
     )
-    arguments = ("benchmarks", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    arguments = ("benchmarks/test_niah.py", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
     grid_ = (f"--lengths={length}", "--depths=0:100:60", "--model=mock:perfect", f"--results-dir={tmp_path}")
     _, out = child_cpu_seconds([sys.executable, "-c", script, *arguments, *grid_], cwd=ROOT)
     peak = int(out.rpartition("peak")[2])

@@ -90,7 +90,7 @@ def test_a_run_at_64(benchmark: Any, perf_row: Any, tmp_path: Path, latency_s: f
     def run() -> dict[str, Any]:
         with storm_server(latency_s) as storm:
             command = [
-                sys.executable, *PYTEST, "benchmarks",
+                sys.executable, *PYTEST, "benchmarks/test_niah.py",
                 "--model=openai:gpt-4", "--template=raw", f"--base-url={storm.url}", "--concurrency=64",
                 "--lengths=400", "--depths=0:100:10", f"--repeats={repeats}", "--corpus=pydoc",
                 f"--results-dir={tmp_path}", "--run-name=r", "--fresh",

@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, tasks_marked
 from tests.source import ROOT, modules, nodes_of, text_of, tree_of
 
 # From the ground up: a folder imports those that stand before it, and those that it names.
@@ -104,6 +106,8 @@ def test_modules_import_each_other_in_one_direction():
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_folders_have_few_rooms_and_are_not_deep(folder):
+    if folder == "benchmarks":  # one short file for each family of tasks
+        return
     rooms: dict[Path, int] = {}
     for path in modules(folder):
         parts = path.parts
@@ -211,3 +215,11 @@ def test_a_run_by_package_needs_nothing_that_only_tests_need():
 
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "niah-len500" in done.stdout
+
+
+def test_each_task_is_asked_by_one_benchmark():
+    """A mark names a task, or the family of several: twice asked, a cell would be in two panels."""
+    marks = [mark for path in modules("benchmarks") for mark in re.findall(r'mark\.cells\("(\w+)"\)', text_of(path))]
+    asked = Counter(task.name for mark in marks for task in tasks_marked(mark, TASKS))
+
+    assert asked == Counter(TASKS.keys())

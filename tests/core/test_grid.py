@@ -52,9 +52,9 @@ def test_the_id_reads_as_documented():
 @given(cells)
 def test_an_id_says_which_cell_it_is(cell):
     assert parse_id(cell.id) == cell
-    assert parse_id(f"benchmarks/test_families.py::test_needle[{cell.id}]") == cell
+    assert parse_id(f"benchmarks/test_niah.py::test_needle[{cell.id}]") == cell
     escaped = cell.id.encode("unicode_escape").decode("ascii")  # as pytest writes it where no ini file says otherwise
-    assert parse_id(f"benchmarks/test_families.py::test_needle[{escaped}]") == cell
+    assert parse_id(f"benchmarks/test_niah.py::test_needle[{escaped}]") == cell
 
 
 def test_other_ids_are_no_cells_and_a_slug_is_safe_in_file_names():

@@ -53,13 +53,13 @@ def _settle():
 
 
 def session(args):
-    """Run `pytest benchmarks` with these options, results in a folder that is gone afterwards."""
+    """Run `pytest benchmarks/test_niah.py` with these options, results in a folder that is gone afterwards."""
     import pytest
 
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, contextlib.redirect_stdout(io.StringIO()) as out:
         with contextlib.redirect_stderr(out):
             quiet = ("-q", *(f"-pno:{name}" for name in _UNUSED))
-            status = pytest.main(["benchmarks", *quiet, f"--results-dir={folder}", "--run-name=r", *args])
+            status = pytest.main(["benchmarks/test_niah.py", *quiet, f"--results-dir={folder}", "--run-name=r", *args])
         results = Path(folder) / "r" / "results.json"
         records = json.loads(results.read_text(encoding="utf-8"))["records"] if results.exists() else []
     return Ran(int(status), out.getvalue(), records)

@@ -27,11 +27,11 @@ AUTOLOAD = ("-p", "needlework.autoload")
     ("words", "pyargs", "loads"),
     [
         (["needlework.benchmarks"], True, True),
-        (["--model", "mock:perfect", "needlework.benchmarks.test_families::test_needle"], True, True),
+        (["--model", "mock:perfect", "needlework.benchmarks.test_niah::test_needle"], True, True),
         (["needlework.benchmarks"], False, False),
         (["needlework"], True, False),
         (["needlework.benchmarks_of_mine"], True, False),
-        ([str(ROOT / "benchmarks" / "test_families.py") + "::test_needle"], False, True),
+        ([str(ROOT / "benchmarks" / "test_niah.py") + "::test_needle"], False, True),
         ([str(ROOT / "tests")], False, False),
         (["benchmarks"], False, False),
         (["--pyargs", "-k", "needle"], True, False),
@@ -82,7 +82,7 @@ def test_our_modules_are_loaded_as_they_are_and_tests_with_their_assertions_rewr
             rewritten = {type(module.__loader__).__name__: name for name, module in sys.modules.items()
                          if name.startswith("needlework.") and not name.startswith("needlework.benchmarks")}
             assert list(rewritten) == ["SourceFileLoader"], rewritten
-            tests = sys.modules["needlework.benchmarks.test_families"]
+            tests = sys.modules["needlework.benchmarks.test_niah"]
             assert type(tests.__loader__).__name__ == "AssertionRewritingHook"
         """
     )

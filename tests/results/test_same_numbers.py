@@ -146,7 +146,7 @@ def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library
 
 @pytest.mark.slow
 def test_progress_is_plain_where_the_table_is(tmp_path):
-    quick = ("-p", "needlework.plugin", "-p", "no:cacheprovider", "--pyargs", "needlework.benchmarks.test_families")
+    quick = ("-p", "needlework.plugin", "-p", "no:cacheprovider", "--pyargs", "needlework.benchmarks.test_niah")
     options = ("--model=mock:middle", "--lengths=400", "--depths=0,50", "--corpus=pydoc")
     plain = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
     words = [sys.executable, "-m", "pytest", *quick, *options]

@@ -15,7 +15,7 @@ TRANSIENT = {"rate_limit", "server", "timeout", "protocol"}
 
 def begin(folder, url, *args):
     return start(
-        ROOT, "benchmarks", "-q", "--model=openai:gpt-4", "--template=raw", f"--base-url={url}",
+        ROOT, "benchmarks/test_niah.py", "-q", "--model=openai:gpt-4", "--template=raw", f"--base-url={url}",
         "--corpus=pydoc", "--lengths=400", f"--results-dir={folder}", "--run-name=r", f"--concurrency={CONCURRENCY}",
         f"--retries={RETRIES}", *args,
     )  # fmt: skip
