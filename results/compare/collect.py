@@ -16,7 +16,7 @@ from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.samples import began, grouped, object_of, step_of
 from needlework.results.report.boards import failed_words
 from needlework.results.statistics.comparison.provenance import weights_lines
-from needlework.results.statistics.leaderboard.boards import ModelRun, comparable_groups
+from needlework.results.statistics.leaderboard.boards import ModelRun
 from needlework.results.statistics.leaderboard.entries import BoardEntry, entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_followup import FAULTS
@@ -166,9 +166,11 @@ def _why_not_ranked(run: Run, entries: Sequence[BoardEntry]) -> str:
 
 
 def _newest(runs: Sequence[ModelRun]) -> list[ModelRun]:
-    """The last run of each model, weights and options with the same questions; ranked ones first."""
-    groups = [part for group in grouped(runs, _configuration).values() for part in comparable_groups(group)]
-    return [max(group, key=lambda run: (not run.why, _start(run), run.run)) for group in groups]
+    """The last run of each model, weights and options with the same questions; of models that have none all runs."""
+    groups = grouped((run for run in runs if not run.why), _configuration).values()
+    newest = [max(group, key=lambda run: (_start(run), run.run)) for group in groups]
+    ranked = {run.model for run in newest}
+    return [*newest, *(run for run in runs if run.why and run.model not in ranked)]
 
 
 def _configuration(run: ModelRun) -> str:

@@ -1,6 +1,7 @@
 """Charts, heatmaps and tables of a report as the page's template draws them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from needlework.core.record import OWN_DOCUMENTS
 from needlework.results.html.page import on_one_line, percent_number
 from needlework.results.report.charts import document_charts, panel_charts
-from needlework.results.report.section import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell, Table
+from needlework.results.report.section import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell, Section, Table
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style import display_width, percent1
@@ -169,4 +170,20 @@ def table_view(table: Table, links: Sequence[str] = (), panels: Sequence[int] = 
         "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
         "links": links or table.links,
         "panels": panels,
+    }
+
+
+def section_view(section: Section, panel_links: Mapping[tuple[str, str], str] = MappingProxyType({})) -> dict[str, Any]:
+    """Lay out a section: its line charts, tables, findings and notes. `panel_links`: of rows that name a panel."""
+    return {
+        "title": on_one_line(section.title),
+        "name": section.name,
+        "open": section.open,
+        "charts": [chart_view(chart, ()) for chart in section.charts if isinstance(chart, LineChart)],
+        "tables": [
+            table_view(table, [panel_links.get(key, "") if key else "" for key in table.panels])
+            for table in section.tables
+        ],
+        "findings": section.findings,
+        "notes": [on_one_line(note, 600) for note in section.notes],
     }

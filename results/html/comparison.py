@@ -7,13 +7,13 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from needlework.core.grid import depth_label
-from needlework.results.html.charts import chart_view, grid_view, table_view
+from needlework.results.html.charts import grid_view, section_view, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import on_one_line, page, percent_number
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES, axes_data
 from needlework.results.report import comparison
 from needlework.results.report.charts import difference_heatmap
-from needlework.results.report.section import LineChart, Section, Table
+from needlework.results.report.section import Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun, Comparison, GroupDifference, TaskDifference
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style import counted, length_labels, percent1
@@ -77,18 +77,8 @@ def _fields(sections: Sequence[Section], lead: str, notes: Sequence[str]) -> dic
         "sentence": "",
         "lead": lead,
         "notes": [on_one_line(note, 600) for note in notes],
-        "sections": list(map(_section_view, sections)),
+        "sections": list(map(section_view, sections)),
         "pairs": [],
-    }
-
-
-def _section_view(section: Section) -> dict[str, Any]:
-    return {
-        "title": on_one_line(section.title),
-        "charts": [chart_view(chart, ()) for chart in section.charts if isinstance(chart, LineChart)],
-        "tables": list(map(table_view, section.tables)),
-        "findings": section.findings,
-        "notes": [on_one_line(note, 600) for note in section.notes],
     }
 
 
@@ -99,10 +89,10 @@ def _pair_view(pair: Comparison, sections: Sequence[Section], offset: int) -> di
     first = replace(first, tables=(replace(first.tables[0], links=links),))
     return {
         "title": on_one_line(first.title),
-        "sections": list(map(_section_view, (first, *rest))),
+        "sections": list(map(section_view, (first, *rest))),
         "tasks": [_task_view(task) for task in pair.tasks],
         "offset": offset,
-        "changes": _section_view(_changes_section(pair, first.title, offset)),
+        "changes": section_view(_changes_section(pair, first.title, offset)),
     }
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
 from needlework.core.record import OWN_DOCUMENTS, UNDECIDED, UNSCORED, Record
-from needlework.results.html.charts import grid_view, picture_of, table_view
+from needlework.results.html.charts import grid_view, picture_of, section_view, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import on_one_line, page, percent_number
 from needlework.results.records.samples import task_of
@@ -222,23 +222,9 @@ def html_text(
     return with_details(details.packed, details.notice(limit_bytes))
 
 
-def _section_views(sections: Sequence[Section], report: RunReport) -> list[dict[str, object]]:
-    """Return the sections as the template draws them: texts on one line, links to panels, bars in percent."""
+def _section_views(sections: Sequence[Section], report: RunReport) -> list[dict[str, Any]]:
     links = {(panel.model, panel.task): f"#panel-{at}" for at, panel in reversed(list(enumerate(report.panels)))}
-    return [
-        {
-            "title": on_one_line(section.title),
-            "name": section.name,
-            "open": section.open,
-            "tables": [
-                table_view(table, [links.get(key, "") if key else "" for key in table.panels])
-                for table in section.tables
-            ],
-            "findings": section.findings,
-            "notes": [on_one_line(note, 600) for note in section.notes],
-        }
-        for section in sections
-    ]
+    return [section_view(section, links) for section in sections]
 
 
 def _head(report: RunReport) -> dict[str, object]:

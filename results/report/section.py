@@ -1,7 +1,6 @@
 """Sections of a report: tables, notes and charts of one statistic, as data for every renderer."""
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import pairwise
 from math import log2
 from typing import NamedTuple
 
@@ -70,10 +69,10 @@ class LineChart(Struct, frozen=True):
     right: ChartLine | None = None
 
     def shares(self, xs: Sequence[float]) -> list[float]:
-        """Positions on the axis, 0..1; by logarithm if the points then lie more evenly, as powers of two."""
+        """Positions on the axis, 0..1; of lengths by logarithm, as they are powers of two."""
         known = sorted({point.x for line in self.lines for point in line.points})
         first, last = self.ends or ((known[0], known[-1]) if known else (0.0, 1.0))
-        scale = log2 if self.ends is None and _is_geometric(known) else float
+        scale = log2 if self.ends is None and first > 0 else float
         low, high = scale(first), scale(last)
         return [0.5 if high == low else (scale(x) - low) / (high - low) for x in xs]
 
@@ -87,14 +86,6 @@ class LineChart(Struct, frozen=True):
             if not ticks or (ticks[-1][0] - share) * columns >= room:
                 ticks.append((share, label))
         return ticks[::-1]
-
-
-def _is_geometric(xs: Sequence[float]) -> bool:
-    """Whether the largest gap between points takes less of a logarithmic axis than of a linear one."""
-    if len(xs) < 3 or xs[0] <= 0:
-        return False
-    logarithmic = max(log2(after / before) for before, after in pairwise(xs)) / log2(xs[-1] / xs[0])
-    return logarithmic < max(after - before for before, after in pairwise(xs)) / (xs[-1] - xs[0])
 
 
 class ChartBar(Struct, frozen=True):

@@ -15,6 +15,7 @@ from needlework.results.records.samples import grouped
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.leaderboard.entries import ALL, BoardEntry
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail, holm, samples_for_p
+from needlework.results.style import one_line
 
 
 class ModelRun(Struct, frozen=True, eq=False):
@@ -67,40 +68,11 @@ def _groups(runs: Sequence[ModelRun], key: Callable[[ModelRun, str], str]) -> li
     groups = grouped(
         ((task, run) for run in runs for task in run.entries), lambda pair: (pair[0], key(pair[1], pair[0]))
     )
-    parts = [
-        (task, part)
-        for (task, _), group in sorted(groups.items())
-        for part in comparable_groups([r for _, r in group], task)
-    ]
+    parts = [(task, [run for _, run in group]) for (task, _), group in sorted(groups.items())]
     return sorted(parts, key=lambda part: (part[0] != ALL, part[0], -len(part[1])))
 
 
-def comparable_groups(runs: Sequence[ModelRun], task: str | None = None) -> list[list[ModelRun]]:
-    """Return runs with the same cells of a task (`None`: all) in groups of one scorer and questions.
-
-    As far as both are known: trials that failed tell neither, and a run that fits several groups is in the largest.
-    """
-
-    def entry(run: ModelRun) -> BoardEntry:
-        return run.entries[task] if task else next(iter(run.entries.values()))
-
-    groups: list[list[ModelRun]] = []
-    for run in sorted(runs, key=lambda run: -len(entry(run).scorers)):
-        fitting = [group for group in groups if all(_fit(entry(run), entry(other)) for other in group)]
-        if fitting:
-            max(fitting, key=len).append(run)
-        else:
-            groups.append([run])
-    return [sorted(group, key=runs.index) for group in groups]
-
-
-def _fit(one: BoardEntry, other: BoardEntry) -> bool:
-    same = one.questions == other.questions or "" in (one.questions, other.questions)
-    return same and (one.scorers <= other.scorers or other.scorers <= one.scorers)
-
-
 def _board(task: str, runs: Sequence[ModelRun]) -> Board:
-    entries = {run.name: run.entries[task] for run in runs}
     ranks = rank_ranges(np.array([run.entries[task].sums for run in runs]))
     first = runs[0].entries[task]
     rows = sorted(zip(runs, ranks, strict=True), key=lambda row: (-row[0].entries[task].counted, row[1], row[0].name))
@@ -110,12 +82,9 @@ def _board(task: str, runs: Sequence[ModelRun]) -> Board:
         lengths=tuple(first.by_length),
         trials=first.overall.trials,
         samples=len(first.sums),
-        scorer=", ".join(sorted(frozenset().union(*(entry.scorers for entry in entries.values())))),
-        differences=_settings_differences({name: entry.options for name, entry in entries.items()}),
+        scorer=", ".join(sorted(first.scorers)),
+        differences=_settings_differences({run.name: run.entries[task].options for run in runs}),
     )
-
-
-_SHOWN = 40  # characters of a value
 
 
 def _settings_differences(options: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
@@ -132,11 +101,7 @@ def _settings_differences(options: Mapping[str, Mapping[str, object]]) -> dict[s
 
 
 def _shown(value: object) -> str:
-    if value in (None, False, ""):
-        return "none"
-    text = "yes" if value is True else " ".join(str(value).split())
-    text = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    return f'"{text}"' if " " in text else text
+    return "none" if value in (None, False, "") else one_line(str(value))
 
 
 # Every pair of models is compared both ways, paired by sample, one-sided, and Holm's correction over all of these tests

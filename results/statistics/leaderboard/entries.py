@@ -37,8 +37,7 @@ class BoardEntry(Struct, frozen=True):
     model: str
     task: str  # with the retriever, where there is one
     scorers: frozenset[str]  # of the answers
-    cells: str  # a hash of needle, length, depth, repeat and seed of each trial, and of how the run asked beyond them
-    questions: str  # a hash of what was asked there and is right; empty where it is not known of a trial
+    cells: str  # a hash of what was asked in each trial, what is right, and how it was asked and scored
     overall: Tally
     options: Mapping[str, object]  # those that address the model, which two runs may differ in
     scores: Floats  # of each trial, in the order of `cells`; 0 where one is missing
@@ -103,8 +102,7 @@ def _entry(model: str, task: str, items: Sequence[RecordInPanel], manifest: Mapp
         model=model,
         task=task,
         scorers=frozenset(scorers),
-        cells=_hash([*(key[:-1] for key, _ in ordered), *_setting(manifest, task)]),
-        questions=_questions(records),
+        cells=_hash([*(key for key, _ in ordered), *map(_right, records), *sorted(scorers), *_setting(manifest, task)]),
         overall=tally(trials),
         by_length={length: tally(columns[length]) for length in sorted(columns)},
         effective=absolute_length(length_scores(trials)) if len(columns) > 1 else None,
@@ -130,7 +128,6 @@ def _of_all(entries: Sequence[BoardEntry]) -> BoardEntry:
         task=ALL,
         scorers=frozenset().union(*(entry.scorers for entry in entries)),
         cells=_hash([(entry.task, entry.cells) for entry in entries]),
-        questions=_hash([entry.questions for entry in entries]) if all(entry.questions for entry in entries) else "",
         overall=overall_score(tallies),
         dollars=sum(entry.dollars or 0.0 for entry in entries) if entries[0].dollars is not None else None,
         options={name: value for entry in reversed(entries) for name, value in entry.options.items()},
@@ -145,13 +142,9 @@ def _sort_key(record: Record) -> tuple[object, ...]:
     return (*at, -1 if record.seed is None else record.seed, record.question)
 
 
-def _questions(records: Sequence[Record]) -> str:
-    """A hash of the questions and right answers; empty if a record, as of a test that died, lacks them."""
-    if not all(record.question for record in records):
-        return ""
-    # As a record that failed has it too: `expected` may be what the scorer compared with.
-    right = [each.reference.get("answers") or each.reference.get("parts") or each.expected for each in records]
-    return _hash((each.question, each.language, answers) for each, answers in zip(records, right, strict=True))
+def _right(record: Record) -> object:
+    """The right answers, as a record that failed has them too: `expected` may be what the scorer compared with."""
+    return record.language, record.reference.get("answers") or record.reference.get("parts") or record.expected
 
 
 def _hash(parts: Iterable[object]) -> str:

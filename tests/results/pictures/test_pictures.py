@@ -70,7 +70,7 @@ def test_the_chart_of_sizes_says_where_the_answer_document_was(depths, words):
 
 @pytest.mark.parametrize(
     ("xs", "shares"),
-    [((1, 2, 4, 8), (0, 1 / 3, 2 / 3, 1)), ((1, 2, 3, 4), (0, 1 / 3, 2 / 3, 1)), ((5,), (0.5,)), ((1, 9), (0, 1))],
+    [((1, 2, 4, 8), (0, 1 / 3, 2 / 3, 1)), ((1, 4, 16), (0, 1 / 2, 1)), ((5,), (0.5,)), ((1, 9), (0, 1))],
 )
 def test_lengths_are_spread_evenly_over_the_axis(xs, shares):
     line = ChartLine("a", tuple(ChartPoint(x, str(x), 50.0, None, None, 1) for x in xs))

@@ -161,7 +161,7 @@ def test_what_was_addressed_in_another_way_is_marked_with_what_differs():
 
     assert [row(runs, at)["model"] for at in range(3)] == ["a", "b *", "c"]
     (section,) = board_sections(boards_of(runs))
-    assert section.notes[-1].endswith('which may be what differs: b (system prompt "Be terse.", others none)')
+    assert section.notes[-1].endswith("which may be what differs: b (system prompt Be terse., others none)")
 
 
 def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trials_in_its_row():
