@@ -7,7 +7,7 @@ from msgspec import structs
 
 from needlework.results.compare.collect import collect_models
 from needlework.results.files.json_files import write_json
-from needlework.results.statistics.leaderboard.boards import boards_of
+from needlework.results.statistics.leaderboard import boards_of
 from needlework.results.statistics.run_report import run_report
 from perf.test_writing_reports import records
 

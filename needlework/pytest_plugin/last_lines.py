@@ -24,8 +24,15 @@ from needlework.results.run.session import SessionPace, kept_lines, left_lines, 
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import encodable, folded, relative
-from needlework.results.tables.summary import cost_lines, ending, next_line, run_lines, shared_lines, unscored_lines
-from needlework.results.tables.terminal import Screen
+from needlework.results.tables.terminal import (
+    Screen,
+    cost_lines,
+    ending,
+    next_line,
+    run_lines,
+    shared_lines,
+    unscored_lines,
+)
 
 Color = Literal["red", "yellow", "green", ""]
 Line = tuple[str, Color]

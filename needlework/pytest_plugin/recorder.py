@@ -24,7 +24,7 @@ from needlework.pytest_plugin.workers import cell_of, cells_for_workers, cells_t
 from needlework.results.records.samples import name_of_test, windows_of
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.session import Selected, exit_status, is_void
-from needlework.results.statistics.cost import SpendingCap, spent
+from needlework.results.statistics.run_facts import SpendingCap, spent
 from needlework.results.style import counted, one_line, relative
 
 if TYPE_CHECKING:

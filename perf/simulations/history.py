@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from needlework.results.statistics.leaderboard.boards import changes
+from needlework.results.statistics.leaderboard import changes
 
 SETTINGS = ((0.5, 5), (0.9, 5), (0.97, 1), (0.99, 11))
 """The mean score, and trials of a sample."""

@@ -16,8 +16,7 @@ from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.samples import began, grouped, object_of, step_of
 from needlework.results.report.boards import failed_words
 from needlework.results.statistics.comparison.provenance import weights_lines
-from needlework.results.statistics.leaderboard.boards import ModelRun
-from needlework.results.statistics.leaderboard.entries import BoardEntry, entries_of
+from needlework.results.statistics.leaderboard import BoardEntry, ModelRun, entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_followup import FAULTS
 from needlework.results.statistics.run_report import interrupted

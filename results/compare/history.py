@@ -11,7 +11,7 @@ from needlework.results.compare.collect import collect_models, run_time
 from needlework.results.compare.leaderboard import output_folder, show_sections
 from needlework.results.files.json_files import json_bytes, score_object
 from needlework.results.report.boards import change_words, series_sections
-from needlework.results.statistics.leaderboard.boards import BoardSeries, series_of
+from needlework.results.statistics.leaderboard import BoardSeries, series_of
 from needlework.results.style import one_line
 
 _LEAD = (

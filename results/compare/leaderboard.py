@@ -13,7 +13,7 @@ from needlework.results.html.comparison import sections_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.report.boards import board_sections
 from needlework.results.report.section import Section, section_lines
-from needlework.results.statistics.leaderboard.boards import Board, ModelRun, Ranks, boards_of
+from needlework.results.statistics.leaderboard import Board, ModelRun, Ranks, boards_of
 from needlework.results.style import one_line
 from needlework.results.tables.terminal import table
 

@@ -49,8 +49,7 @@ from needlework.results.run.session import exit_status, is_void
 from needlework.results.statistics.run_report import RunReport, interrupted
 from needlework.results.statistics.tasks import GateRow, selection_words
 from needlework.results.style import counted, encodable, folded, one_line, relative
-from needlework.results.tables.summary import ending, next_line, run_lines, shared_lines, unscored_lines
-from needlework.results.tables.terminal import Screen
+from needlework.results.tables.terminal import Screen, ending, next_line, run_lines, shared_lines, unscored_lines
 
 CONFLICT, MISSING = 1, 3
 _MAX_CONFLICTS = 10  # that are listed

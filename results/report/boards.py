@@ -8,8 +8,7 @@ from needlework.core.record import UNDECIDED
 from needlework.results.report.charts import history_chart, score_lines
 from needlework.results.report.comparison import score_cell
 from needlework.results.report.section import Chart, Section, Table, chart_name, filled_table
-from needlework.results.statistics.leaderboard.boards import Board, BoardSeries, ModelRun, ScoreChange
-from needlework.results.statistics.leaderboard.entries import BoardEntry
+from needlework.results.statistics.leaderboard import Board, BoardEntry, BoardSeries, ModelRun, ScoreChange
 from needlework.results.statistics.paired import LEVEL, samples_for_p
 from needlework.results.statistics.panels import Tally
 from needlework.results.statistics.wording import p_words, points1, range_words, share_cell

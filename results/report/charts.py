@@ -25,7 +25,7 @@ from needlework.results.report.section import (
 )
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
-from needlework.results.statistics.leaderboard.boards import BoardSeries
+from needlework.results.statistics.leaderboard import BoardSeries
 from needlework.results.statistics.panels import Panel, Rate, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.ruler import RulerTable

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from needlework.results.report.charts import ruler_charts
 from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.statistics import wording
-from needlework.results.statistics.cost import CostRow
 from needlework.results.statistics.panels import Share
-from needlework.results.statistics.run_facts import LatencyRow, Times
+from needlework.results.statistics.run_facts import CostRow, LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable

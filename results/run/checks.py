@@ -14,8 +14,8 @@ from needlework.results.gates.gatekeeper import POWER, check_gates, parse_power
 from needlework.results.records.manifest import adaptive_design, manifest_at, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
-from needlework.results.statistics.cost import SpendingCap, check_cap
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
+from needlework.results.statistics.run_facts import SpendingCap, check_cap
 from needlework.scoring.judges.judges import JUDGE, OWN_PROMPT, check_prompt
 
 

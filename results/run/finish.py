@@ -105,8 +105,7 @@ def write_step_summary(report: RunReport | None) -> None:
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path or report is None:
         return
-    from needlework.results.tables.summary import markdown_lines
-    from needlework.results.tables.terminal import table
+    from needlework.results.tables.terminal import markdown_lines, table
 
     lines = ["## Needlework", "", *markdown_lines(report)]
     for section in gate_sections(report.gates, len(report.records)):

@@ -14,10 +14,10 @@ from needlework.results.records.samples import grouped
 from needlework.results.statistics import run_facts
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
-from needlework.results.statistics.cost import CostRow, cost_rows
 from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
 from needlework.results.statistics.length_scores import BaselineChoice
 from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summarise
+from needlework.results.statistics.run_facts import CostRow, cost_rows
 from needlework.results.statistics.suites.data_sets import FieldTable, LevalSummary, field_tables, leval_summaries
 from needlework.results.statistics.suites.needlebench import NeedleBench, NeedleBenchDesign, needlebench
 from needlework.results.statistics.suites.ruler import RulerTable, ruler_tables

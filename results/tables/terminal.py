@@ -1,14 +1,26 @@
-"""Heatmaps, headlines and tables for a terminal and Markdown."""
+"""A run in a terminal: heatmaps, tables, last lines; and in Markdown."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from textwrap import shorten
+from types import MappingProxyType
+from typing import Literal
 
 from msgspec import Struct
 
 from needlework.core.grid import depth_label
-from needlework.results.report.panels import headline, scored_of
+from needlework.core.record import Record
+from needlework.results.records.samples import grouped, refused_below_window
+from needlework.results.report.adaptive import adaptive_lines
+from needlework.results.report.panels import headline, panels_table, scored_of
+from needlework.results.report.section import section_lines
+from needlework.results.report.sections import run_sections
 from needlework.results.statistics.agreement import Agreement
 from needlework.results.statistics.panels import Panel, Tally
-from needlework.results.statistics.wording import interval_cell, percent2, range_words
+from needlework.results.statistics.run_followup import retry_words
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.statistics.summary_sentence import Headline, headline_of
+from needlework.results.statistics.wording import interval_cell, percent2, range_words, score_and_interval
 from needlework.results.style import (
     MARKS,
     NONE,
@@ -16,9 +28,11 @@ from needlework.results.style import (
     ColorsName,
     broken,
     color_of,
+    counted,
     dark,
     display_width,
     fit,
+    folded,
     folded_table,
     length_labels,
     mark_of,
@@ -144,3 +158,195 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _row(texts: Sequence[str]) -> str:
     return f"| {' | '.join(one_line(text).replace('|', chr(92) + '|') for text in texts)} |"
+
+
+MOST = 24  # lines of ours below the progress; pytest's last one is the 25th
+_MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
+_FAULTS, _NOTES, _MODELS = 3, 4, 3  # how many of each are shown
+_LONGEST = 3  # lines of one of them
+_LONGEST_NAME = 32  # columns of a task's name, or of a model's as the head of a column
+_FEWEST = 4  # rows of tasks that are worth a table
+_NO_MISS = ("found", "error", "skipped")
+
+Line = tuple[str, Literal["red", "yellow", "green", ""]]
+
+
+def run_lines(report: RunReport, screen: Screen) -> list[str]:
+    """Return every panel as a heatmap of text, if not too many, and all sections of the report."""
+    panels = report.panels if len(report.panels) <= _MOST_PANELS else ()
+    lines = terminal_heatmaps(panels, screen)
+    for block in (section_lines(run_sections(report), width=screen.width), adaptive_lines(report.adaptive)):
+        lines += [*([""] if lines and block else []), *block]
+    return [*lines, *report.notes]
+
+
+def markdown_lines(report: RunReport) -> list[str]:
+    """Return a table with a row for each panel, the other sections, and the notes."""
+    sections = [section for section in run_sections(report) if section.name != "tasks"]
+    summary = [*section_lines(sections), *adaptive_lines(report.adaptive)]
+    block = ["", "```", *summary, "```"] if summary else []
+    notes = ["", *(f"- {escape(note, quote=False)}" for note in report.notes)] if report.notes else []
+    panels = panels_table(report)
+    return [*table(panels.head, panels.rows), *block, *notes]
+
+
+def next_line(report: RunReport, folder: str) -> str:
+    """Return the next step after the run, with `folder` as the user would write it; failures first."""
+    again = retry_words(report.records, report.facts.name if report.facts else "")
+    line = f"next: {again}{'; ' if again else ''}open {folder}/report.html (a click on a cell shows its answers)"
+    missed = first_miss(report)
+    return line if missed is None else f"{line}; needlework prompt {folder} {missed} prints what the model saw"
+
+
+def first_miss(report: RunReport) -> str | None:
+    """Return the first trial that a model answered, and not rightly: others show nothing that it saw."""
+    return next((record.id for record in report.records if record.outcome not in _NO_MISS), None)
+
+
+def ending(
+    report: RunReport, screen: Screen, *, skipped: Sequence[str], folder: str, last: int, quiet: bool = False
+) -> Iterator[Line]:
+    """Give at most `MOST` lines, none wider than the screen, `last` of which others need.
+
+    `folder`: as the user types it; `skipped`: what else is to be said of this session's trials; `quiet`: without the
+    grid and the notes.
+    """
+    headline, width = headline_of(report), screen.width
+    models = () if quiet else headline.models[:_MODELS]
+    above = [*folded(headline.sentence, width, ""), *(line for text in models for line in _cut(f"- {text}", width))]
+    notes = [*([] if quiet else report.notes), *skipped]
+    below = [*_fault_lines(headline, notes, width), *_next_lines(report, headline, folder, width, quiet=quiet)]
+    yield from ((line, "") for line in above)
+    room = MOST - last - len(above) - len(below) - 2
+    if not quiet and room > 0:
+        grid = _brief_lines(report, screen, room)
+        yield from ((line, "") for line in (["", *grid, ""] if grid else []))
+    yield from below
+
+
+def _brief_lines(report: RunReport, screen: Screen, room: int) -> list[str]:
+    """Return the grid of the only panel or a table of tasks, and the tables of published suites."""
+    width = screen.width
+    sections = [section_lines([section], width=width) for section in run_sections(report) if section.brief]
+    suites: list[str] = []
+    for block in (adaptive_lines(report.adaptive), *sections):  # whole or not at all
+        lines = [part for line in block for part in (folded(line, width) if len(line) > width else [line])]
+        if lines and len(suites) + bool(suites) + len(lines) <= room - _FEWEST:
+            suites += [*([""] if suites else []), *lines]
+    left = room - len(suites) - bool(suites)
+    if len(report.panels) == 1:
+        grid = terminal_grid(report.panels[0], screen, left)
+    else:
+        grid = _task_lines(report, left, width)
+    return [*grid, *([""] if grid and suites else []), *suites]
+
+
+def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
+    """Return a row for each task and retriever, models side by side; if too many, the lowest scores."""
+    scores: dict[str, dict[str, Tally]] = {}
+    for row in report.tasks:
+        scores.setdefault(row.task, {})[row.model] = row.overall
+    for arm in report.retrieval:
+        scores.setdefault(f"{arm.task} {arm.retriever}", {})[arm.model] = arm.score
+    if not scores or room < 2:
+        return []
+    rows: list[tuple[str, ...]] = []
+    for name, tallies in scores.items():
+        if len(report.models) == 1:
+            (tally,) = tallies.values()
+            cells = [*score_and_interval(tally), str(tally.n)]
+        else:
+            cells = [score_and_interval(tallies[model])[0] if model in tallies else NONE for model in report.models]
+        rows.append((fit(one_line(name), _LONGEST_NAME), *cells))
+    models = [fit(one_line(model), _LONGEST_NAME) for model in report.models]
+    head = ("task", "score %", "95 %", "n") if len(models) == 1 else ("score %", *models)
+    whole = list(folded_table([head, *rows], 1, width))
+    if len(whole) <= room:
+        return whole
+    blocks = len(whole) // (len(rows) + 1)  # a wide table goes on below, under its names again
+    least = [min((each.mean or 0.0 for each in row.values()), default=0.0) for row in scores.values()]
+    lowest = sorted(sorted(range(len(rows)), key=lambda at: least[at])[: max(0, (room - 1) // blocks - 1)])
+    more = f"... and {len(rows) - len(lowest)} more that score higher or the same, in the report"
+    table = folded_table([head, *(rows[at] for at in lowest)], 1, width)
+    return [*table, folded(more, width)[0]] if lowest else []
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Return the first lines of a text, marked where it goes on: the report has all of it."""
+    lines = folded(text, width)
+    if len(lines) <= _LONGEST:
+        return lines
+    return [*lines[: _LONGEST - 1], shorten(lines[_LONGEST - 1], width - 6, placeholder="") + " ..."]
+
+
+def _fault_lines(headline: Headline, notes: Sequence[str], width: int) -> Iterator[Line]:
+    """Give the faults by reason, then notes; of each the first ones."""
+    for fault in headline.faults[:_FAULTS]:
+        yield from ((line, "red") for line in _cut(fault.text, width))
+    if (left := len(headline.faults) - _FAULTS) > 0:
+        yield f"and {left} more {'reason' if left == 1 else 'reasons'}, in the report", "red"
+    shown = notes if len(notes) <= _NOTES else notes[: _NOTES - 1]
+    for note in shown:
+        yield from ((line, "yellow") for line in _cut(note, width))
+    if len(notes) > len(shown):
+        yield f"and {len(notes) - len(shown)} more notes, in the report", "yellow"
+
+
+def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
+    """Give where the report is, what the model saw of a miss, and what to run next."""
+    more = "" if quiet else "  (a click on a cell shows its answers; -v prints every table)"
+    lines = folded(f"report: {folder}/report.html{more}", width, "")
+    missed, step = first_miss(report), headline.next_run
+    if missed is not None and not quiet:
+        *first, end = folded(f"what the model saw: needlework prompt {folder} {missed}", width - 2)
+        lines += [*(f"{line} \\" for line in first), end]
+    if step is not None and not quiet:
+        lines += folded(f"next: {fit(step.words, 200)}", width)
+    yield from ((line, "") for line in lines)
+
+
+_SHOWN = 300  # characters of an example
+
+
+def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = MappingProxyType({})) -> list[str]:
+    """One line for each reason of invalid or skipped trials: their number, and the first one's words.
+
+    Errors are told by pytest itself, censored and unclear trials by their answers. `windows`: model -> tokens; what a
+    server refused below them is told too.
+    """
+    unscored = (record for record in records if record.outcome in ("invalid", "skipped"))
+    groups = grouped(unscored, lambda record: (record.outcome, ", ".join(record.details.invalid)))
+    lines = [
+        f"{outcome}: {counted(len(group), 'trial')}: {one_line(group[0].why)[:_SHOWN]}"
+        for (outcome, _), group in sorted(groups.items())
+    ]
+    below = [record for record in records if refused_below_window(record, windows)]
+    if below:
+        length, window = min((record.length, windows[record.model]) for record in below)
+        lines.append(
+            f"skipped below the window: {len(below)}, from length {length} on, where {window} tokens are told:"
+            " the server gives less; these count for --max-errors"
+        )
+    return lines
+
+
+def cost_lines(report: RunReport) -> Iterator[str]:
+    """One line for each model whose price is known."""
+    for row in report.cost:
+        if row.dollars is not None:
+            prompts = f"{row.prompt_tokens:,} prompt tokens ({row.cached_tokens:,} cached)"
+            yield one_line(
+                f"{row.model}: {row.dollars:,.4g} dollars for {prompts}, {row.answer_tokens:,} answer tokens"
+            )
+
+
+def shared_lines(records: Sequence[Record]) -> Iterator[str]:
+    """One line for each model whose answers tell that tokens were shared, when they were asked for."""
+    for model, group in grouped(records, lambda record: record.model).items():
+        tokens = sum(record.prompt.tokens or 0 for record in group)
+        shared = sum(record.timing.cached_tokens or 0 for record in group)
+        if 0 < shared < tokens:
+            yield one_line(
+                f"{model}: {tokens:,} prompt tokens, {tokens - shared:,} computed and {shared:,} shared with other "
+                f"prompts ({100 * shared / tokens:.0f} % saved)"
+            )

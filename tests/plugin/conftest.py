@@ -28,7 +28,7 @@ import needlework.results.gates.gatekeeper
 import needlework.results.html.report
 import needlework.results.run.checks
 import needlework.results.run.finish
-import needlework.results.tables.summary
+import needlework.results.tables.terminal
 import needlework.scoring.recording
 from needlework.core.files import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture

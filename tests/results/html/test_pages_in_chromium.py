@@ -11,8 +11,7 @@ from needlework.results.html.comparison import comparison_html, sections_html
 from needlework.results.html.report import html_text
 from needlework.results.report.boards import board_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
-from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of
-from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.leaderboard import ModelRun, boards_of, entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
 from tests.results.builders import asked, changed

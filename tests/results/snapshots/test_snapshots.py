@@ -23,11 +23,9 @@ from needlework.results.report.sections import run_charts
 from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.report.tasks import gate_sections, panel_sections, twins_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
-from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of, series_of
-from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.leaderboard import ModelRun, boards_of, entries_of, series_of
 from needlework.results.statistics.panels import asked_of
-from needlework.results.tables.summary import ending, markdown_lines, next_line, run_lines, shared_lines
-from needlework.results.tables.terminal import Screen
+from needlework.results.tables.terminal import Screen, ending, markdown_lines, next_line, run_lines, shared_lines
 from tests.results.html.pages import Page
 from tests.results.snapshots.runs import RUNS, compared
 

@@ -6,7 +6,7 @@ from needlework.core.errors import InputError
 from needlework.core.options import price
 from needlework.core.settings import prices_of
 from needlework.results.report.suites import cost_sections
-from needlework.results.statistics.cost import SpendingCap, check_cap, cost_rows, spent
+from needlework.results.statistics.run_facts import SpendingCap, check_cap, cost_rows, spent
 from tests.results.builders import new_record
 
 PRICE = ("1,2", "b=10,20,1")

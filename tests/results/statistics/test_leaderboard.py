@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from needlework.results.report.boards import board_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
-from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of, changes, rank_ranges, series_of
-from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.leaderboard import ModelRun, boards_of, changes, entries_of, rank_ranges, series_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
 from perf.simulations.history import detection_rates

@@ -15,8 +15,7 @@ from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.tables.summary import markdown_lines, next_line, run_lines
-from needlework.results.tables.terminal import Screen
+from needlework.results.tables.terminal import Screen, markdown_lines, next_line, run_lines
 from tests.results.builders import new_record
 
 

@@ -27,8 +27,15 @@ from needlework.results.style import (
     percent1,
     score_glyph,
 )
-from needlework.results.tables.summary import MOST, ending, markdown_lines, run_lines, unscored_lines
-from needlework.results.tables.terminal import Screen, terminal_heatmaps
+from needlework.results.tables.terminal import (
+    MOST,
+    Screen,
+    ending,
+    markdown_lines,
+    run_lines,
+    terminal_heatmaps,
+    unscored_lines,
+)
 from tests.results.builders import new_record
 
 LINES = [
