@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from needlework.core.record import OWN_DOCUMENTS
-from needlework.results.html.page import on_one_line, percent_number
+from needlework.results.html.page import on_one_line
 from needlework.results.report.charts import document_charts, panel_charts
 from needlework.results.report.section import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell, Section, Table
 from needlework.results.statistics.panels import Panel
@@ -161,13 +161,12 @@ def _cell(cell: HeatmapCell | None, chart: Heatmap) -> CellView:
 
 
 def table_view(table: Table, links: Sequence[str] = (), panels: Sequence[int] = ()) -> dict[str, object]:
-    """Lay out a table: texts on one line, bars in percent. `panels`: whose filter hides a row."""
+    """Lay out a table: texts on one line. `panels`: whose filter hides a row."""
     return {
         "caption": on_one_line(table.caption),
         "head": [on_one_line(text) for text in table.head],
         "rows": [[on_one_line(text) for text in row] for row in table.rows],
         "names": table.names,
-        "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
         "links": links or table.links,
         "panels": panels,
     }

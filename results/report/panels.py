@@ -50,16 +50,14 @@ def panels_table(report: RunReport, *, with_model: bool = True) -> Table:
     lengths |= {(each.model, each.task, each.needle): answer(each) for each in reversed(report.adaptive)}
     reaches = [lengths.get((panel.model, panel.task, panel.needle), "") for panel in report.panels]
     lost = unscored_of(panel.overall for panel in report.panels)
-    rows, bars = [], []
+    rows = []
     for panel, length in zip(report.panels, reaches, strict=True):
         tally, names = panel.overall, (task_title(panel.task), question_title(panel) or NONE)
         score = (NONE, NONE) if panel.uneven else score_and_interval(tally)
         counts = [str(tally.n), *(str(tally.counts[name]) for name in lost)]
         rows.append((*[panel.model] * with_model, *names, *score, *counts, *[length or NONE] * any(reaches)))
-        ends = None if panel.uneven or tally.mean is None else tally.interval
-        bars.append((ends.low, tally.mean or 0.0, ends.high) if ends else None)
     head = [*["model"] * with_model, "task", "asked about", "score %", "95 %", "n", *lost]
-    return Table("", (*head, *["effective length"] * any(reaches)), tuple(rows), with_model + 2, tuple(bars))
+    return Table("", (*head, *["effective length"] * any(reaches)), tuple(rows), with_model + 2)
 
 
 def _length(rule: EffectiveLength | None) -> str:

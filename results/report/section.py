@@ -177,22 +177,17 @@ Chart = LineChart | BarChart | Heatmap
 
 _WIDE = 1000  # columns of what is no terminal: a table stays in one piece
 
-IntervalBar = tuple[float, float, float]
-"""Low end, score and high end, shares of 0..1."""
-
 
 class Table(Struct, frozen=True):
     """A table of texts; the first `names` columns are names, the others numbers.
 
-    For the page: `bars`, the interval of each row; `panels`, the model and task of the heatmap that a row links to;
-    `links`, the address that a row links to.
+    For the page: `panels`, the model and task of the heatmap that a row links to; `links`, the address of each row.
     """
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     names: int = 1
-    bars: tuple[IntervalBar | None, ...] = ()
     panels: tuple[tuple[str, str] | None, ...] = ()
     links: tuple[str, ...] = ()
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from needlework.results.report.charts import task_charts
-from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table
+from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.statistics import wording
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.effective_length import Trend
-from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
 from needlework.results.style import NONE, length_label, one_line, percent, percent1
 
@@ -148,23 +147,20 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
     if len(rows) == len(models) and not any(row.focused.trials or row.compacted.trials or row.twins for row in rows):
         return []
     cells: list[tuple[str, ...]] = []
-    bars: list[IntervalBar | None] = []
     panels: list[tuple[str, str] | None] = []
     for model in models:
         for row in (row for row in rows if row.model == model):
             cells.append((model, *_cells(row)))
-            bars.append(_bar(row.overall.share))
             panels.append((row.model, row.task))
         for macro in (each for each in macros if each.model == model):
             cells.append((model, *_macro(macro)))
-            bars.append(_bar(macro.score))
             panels.append(None)
     table = filled_table("", ("model", *HEAD, "invents %", "abstains %"), cells, 2, range(5))
     return [
         Section(
             "Tasks",
             charts=tuple(task_charts(rows, macros)),
-            tables=(replace(table, bars=tuple(bars), panels=tuple(panels)),),
+            tables=(replace(table, panels=tuple(panels)),),
             notes=tuple(
                 f"no macro score of {each.model}: nothing scored for {', '.join(each.missing)}"
                 for each in macros
@@ -195,13 +191,6 @@ def gate_sections(rows: Sequence[GateRow], recorded: int) -> list[Section]:
     head = ("gate", "cells", "verdict", "value", "interval", "n", "")
     notes = tuple(filter(None, [selection_words(rows, recorded)]))
     return [Section("Gates", (Table("", head, tuple(cells), names=2),), notes=notes, name="gates")]
-
-
-def _bar(share: Share) -> IntervalBar | None:
-    if share.low is None or share.value is None or share.high is None:
-        return None
-    low, score, high = (min(1.0, max(0.0, each)) for each in (share.low, share.value, share.high))
-    return low, score, high
 
 
 def _cells(row: TaskScore) -> tuple[str, ...]:

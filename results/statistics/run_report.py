@@ -1,8 +1,7 @@
 """The statistics of a run, and notes on them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import median
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -184,56 +183,28 @@ def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
 
 # What a flag of some answers says of the server.
 _FLAGS = {
+    "length_off": "are further off, by the server's own count",
+    "no_usage": "have no count of tokens by the server: nothing proves that these prompts were read whole; --canary"
+    " shows whether an end was cut off",
     "server_changed": "were asked again: another server answers at this address than the one whose answers are in the"
     " journal",
     "cumulative_stream": "came in events that repeat the text so far: the last was read",
     "over_budget": "have more tokens than were asked for: the server heeds no limit",
+    "canary_start_missing": "lack the mark at the start of the text: the model is too weak to repeat it, or the server"
+    " cuts prompts and counts them whole",
+    "canary_end_missing": "lack the mark at the end of the text: the model is too weak to repeat it, or the server cuts"
+    " prompts and counts them whole",
 }
 
 
 def _notes_on(records: Sequence[Record]) -> Iterator[str]:
     flags = Counter(flag for record in records for flag in set(record.details.flags))
-    yield from _names(records, flags)
-    yield from _template(records, flags)
-    alone = sum(record.response.finish_reason == "unfinished" for record in records)
-    if alone:  # with reasoning, before the token limit: the server may take all that is said for reasoning
-        inside = flags["answer_in_reasoning"]
-        there = f" (in {inside} the right value stands in it)" if inside else ""
-        yield (
-            f"{_of(alone, records)} are reasoning without an answer{there}, and the token limit was not reached: look"
-            " at the server's reasoning parser and its chat template"
-        )
-    error, far = max(record.prompt.tokens_error for record in records), flags["length_off"]
-    if error:
-        beyond = f"; {_of(far, records)} are further off, by the server's own count" if far else ""
-        yield f"lengths are approximate: a scaled tokenizer counts, {100 * error:.1f} % off in its calibration{beyond}"
-    if flags["no_usage"]:
-        unmarked = not any(flag.startswith("canar") for flag in flags)
-        remedy = "; --canary shows whether an end was cut off" if unmarked else ""
-        whole = f"nothing proves that these prompts were read whole{remedy}"
-        yield f"the server counted no tokens for {_of(flags['no_usage'], records)}: {whole}"
-    yield from (f"{_of(flags[flag], records)} {words}" for flag, words in _FLAGS.items() if flags[flag])
-    marks = {"canary_start_missing", "canary_end_missing"}
-    lost = sum(not marks.isdisjoint(record.details.flags) for record in records)
-    if lost:
-        yield (
-            f"{_of(lost, records)} lack a mark that stood at an end of the text: the model is too weak to repeat both,"
-            " or the server cuts prompts and counts them whole"
-        )
-    if all(record.timing.cached_tokens == 0 for record in records):
-        fillers = Counter((record.length, record.prompt.filler_sha256) for record in records)
-        if max(fillers.values()) >= _FEWEST:
-            yield "the prompt cache gave nothing, though prompts begin alike: it is off, and each is computed whole"
-
-
-def _names(records: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
     names = Counter(name for record in records if (name := record.response.model))
     if len(names) > 1:  # in one session, between sessions, or between shards
         changed = next(record for record in records if record.response.model not in ("", next(iter(names))))
         listed = ", ".join(f"{fit(name, _LONGEST)!r} ({count})" for name, count in names.most_common(_MOST_NAMES))
-        more = ", ..." if len(names) > _MOST_NAMES else ""
         yield (
-            f"the server CHANGED ITS MODEL during the run: answers came from {listed}{more}; first at {changed.id};"
+            f"the server CHANGED ITS MODEL during the run: answers came from {listed}; first at {changed.id};"
             " --strict-model makes such answers invalid"
         )
     elif "other_model" in flags:
@@ -242,28 +213,25 @@ def _names(records: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]
     fingerprints = {mark for record in records if (mark := record.response.fingerprint)}
     if len(fingerprints) > 1:
         yield f"the server's system_fingerprint changed during the run: {len(fingerprints)} kinds"
-
-
-def _template(records: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
     empty = sum(record.outcome == "empty" for record in records)
     many_empty = empty >= _MANY * len(records) and len(records) > 1
-    calls = sum(record.response.finish_reason == "tool_calls" for record in records)
     if flags["template_difference"] >= _MANY * len(records):
-        tokens = [
-            record.response.prompt_tokens - record.prompt.tokens
-            for record in records
-            if "template_difference" in record.details.flags
-            and record.response.prompt_tokens is not None
-            and record.prompt.tokens
-        ]
-        by = f" ({median(tokens):+.0f} tokens a prompt)" if tokens else ""
         likely = f": with {_of(empty, records)} empty, a WRONG CHAT TEMPLATE is the likely cause" if many_empty else ""
-        yield f"the server's chat template is not the tokenizer's{by}{likely}"
-    elif many_empty and calls:
-        no_words = "are calls of tools and no words: the server offers tools that no request asked for"
-        yield f"{_of(calls, records)} {no_words}"
+        yield f"the server's chat template is not the tokenizer's{likely}"
     elif many_empty:
-        yield f"{_of(empty, records)} are empty: look at the chat template, the stop strings and the answer budget"
+        yield f"{_of(empty, records)} are empty: look at chat template, stop strings, tools and answer budget"
+    if alone := sum(record.response.finish_reason == "unfinished" for record in records):
+        yield (
+            f"{_of(alone, records)} are reasoning without an answer, and the token limit was not reached: look at the"
+            " server's reasoning parser and its chat template"
+        )
+    if error := max(record.prompt.tokens_error for record in records):
+        yield f"lengths are approximate: a scaled tokenizer counts, {100 * error:.1f} % off in its calibration"
+    yield from (f"{_of(flags[flag], records)} {words}" for flag, words in _FLAGS.items() if flags[flag])
+    if all(record.timing.cached_tokens == 0 for record in records):
+        fillers = Counter((record.length, record.prompt.filler_sha256) for record in records)
+        if max(fillers.values()) >= _FEWEST:
+            yield "the prompt cache gave nothing, though prompts begin alike: it is off, and each is computed whole"
 
 
 def _of(count: int, records: Sequence[Record]) -> str:

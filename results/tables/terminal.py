@@ -162,7 +162,7 @@ def _row(texts: Sequence[str]) -> str:
 
 MOST = 24  # lines of ours below the progress; pytest's last one is the 25th
 _MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
-_FAULTS, _NOTES, _MODELS = 3, 4, 3  # how many of each are shown
+_FAULTS, _NOTES, _MODELS = 3, 3, 3  # how many of each are shown
 _LONGEST = 3  # lines of one of them
 _LONGEST_NAME = 32  # columns of a task's name, or of a model's as the head of a column
 _FEWEST = 4  # rows of tasks that are worth a table
@@ -265,10 +265,9 @@ def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
         return whole
     blocks = len(whole) // (len(rows) + 1)  # a wide table goes on below, under its names again
     least = [min((each.mean or 0.0 for each in row.values()), default=0.0) for row in scores.values()]
-    lowest = sorted(sorted(range(len(rows)), key=lambda at: least[at])[: max(0, (room - 1) // blocks - 1)])
+    lowest = [row for _, row in sorted(zip(least, rows, strict=True))][: max(0, (room - 1) // blocks - 1)]
     more = f"... and {len(rows) - len(lowest)} more that score higher or the same, in the report"
-    table = folded_table([head, *(rows[at] for at in lowest)], 1, width)
-    return [*table, folded(more, width)[0]] if lowest else []
+    return [*folded_table([head, *lowest], 1, width), folded(more, width)[0]] if lowest else []
 
 
 def _cut(text: str, width: int) -> list[str]:
@@ -281,15 +280,14 @@ def _cut(text: str, width: int) -> list[str]:
 
 def _fault_lines(headline: Headline, notes: Sequence[str], width: int) -> Iterator[Line]:
     """Give the faults by reason, then notes; of each the first ones."""
-    for fault in headline.faults[:_FAULTS]:
-        yield from ((line, "red") for line in _cut(fault.text, width))
-    if (left := len(headline.faults) - _FAULTS) > 0:
-        yield f"and {left} more {'reason' if left == 1 else 'reasons'}, in the report", "red"
-    shown = notes if len(notes) <= _NOTES else notes[: _NOTES - 1]
-    for note in shown:
-        yield from ((line, "yellow") for line in _cut(note, width))
-    if len(notes) > len(shown):
-        yield f"and {len(notes) - len(shown)} more notes, in the report", "yellow"
+    faults = [fault.text for fault in headline.faults]
+    parts: tuple[tuple[Sequence[str], int, Literal["red", "yellow"]], ...] = (
+        (faults, _FAULTS, "red"), (notes, _NOTES, "yellow"),
+    )  # fmt: skip
+    for texts, most, color in parts:
+        yield from ((line, color) for text in texts[:most] for line in _cut(text, width))
+        if len(texts) > most:
+            yield f"and {len(texts) - most} more, in the report", color
 
 
 def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
