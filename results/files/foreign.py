@@ -9,37 +9,25 @@ sets hold every depth in one file, as `Depth0: score`.
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import fmean
+from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.record import OutcomeName
 from needlework.results.records.run_folder import check_run_file, read_run_json
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
 from needlework.results.style import fit, one_line
 
 LLMTEST, OPENCOMPASS = "LLMTest_NeedleInAHaystack", "OpenCompass"
-_FULL = {LLMTEST: 10, OPENCOMPASS: 100}  # the full score
 _DATASET = re.compile(
     r"(?:(?P<prefix>[^/]+)_)?Length(?P<length>\d+)(?:Depth(?P<depth>\d+(?:\.\d+)?))?(?:_(?P<name>[^/]+))?"
 )
 _DEPTH = re.compile(r"Depth(?P<depth>\d+(?:\.\d+)?)")
 _MOST = 10**12  # no length, depth or score is above it; no NaN is below
 _ABOUT_ROWS = ("dataset", "version", "metric", "mode")
-
-
-class _ForeignCell(NamedTuple):
-    """A score as a file has it, of any type."""
-
-    system: str
-    model: str
-    task: str
-    needle: str
-    length: object
-    depth: object
-    score: object
 
 
 def foreign_panels(path: Path) -> tuple[Panel, ...]:
@@ -50,16 +38,15 @@ def foreign_panels(path: Path) -> tuple[Panel, ...]:
     trials: list[tuple[str, ScoredTrial]] = []
     for ending in ("json", "csv"):
         files = sorted(path.rglob(f"*.{ending}")) if path.is_dir() else [path]
-        trials = trials or [(cell.system, _trial(cell, file)) for file in files for cell in _cells(file)]
+        trials = trials or [trial for file in files for trial in _trials(file)]
     if not trials:
         systems = f"Needlework, {LLMTEST} or {OPENCOMPASS}"
         raise InputError("results", path, f"holds no results of {systems}; give a file that they wrote")
-    repeats: Counter[tuple[object, ...]] = Counter()
-    numbered = []
-    for system, trial in trials:  # each further trial of a cell is the next sample; the systems have no numbers
-        at = (system, trial.model, trial.task, trial.needle, trial.length, trial.depth)
-        numbered.append((system, trial._replace(sample=repeats[at])))
-        repeats[at] += 1
+    # Each further trial of a cell is the next sample; the systems have no numbers.
+    cells = grouped(trials, lambda pair: (pair[0], *pair[1])[:6])
+    numbered = [
+        (system, trial._replace(sample=at)) for cell in cells.values() for at, (system, trial) in enumerate(cell)
+    ]
     return tuple(
         panel
         for system in (LLMTEST, OPENCOMPASS)
@@ -67,10 +54,11 @@ def foreign_panels(path: Path) -> tuple[Panel, ...]:
     )
 
 
-def _cells(path: Path) -> Iterator[_ForeignCell]:
+def _trials(path: Path) -> Iterator[tuple[str, ScoredTrial]]:
+    """The trials of a file, each with its system."""
     try:
         if path.suffix.lower() == ".csv":
-            yield from _summary_cells(path)
+            yield from _summary_trials(path)
             return
         content = read_run_json(path)
     except (ValueError, csv.Error, RecursionError) as error:
@@ -78,9 +66,10 @@ def _cells(path: Path) -> Iterator[_ForeignCell]:
     rows = content if isinstance(content, list) else [content]
     match = _DATASET.fullmatch(path.stem)
     if all(_is_llmtest(row) for row in rows):
-        yield from (_llmtest_cell(row, path) for row in rows)
+        yield from (_llmtest_trial(row, path) for row in rows)
     elif match and isinstance(content, dict):
-        yield from (_cell(match, path.parent.name, depth, score) for depth, score in _dataset_scores(match, content))
+        for depth, score in _dataset_scores(match, content):
+            yield _opencompass_trial(match, path.parent.name, depth, score, path)
 
 
 def _is_llmtest(row: object) -> bool:
@@ -91,20 +80,18 @@ def _is_llmtest(row: object) -> bool:
     )
 
 
-def _llmtest_cell(row: Mapping[str, Any], path: Path) -> _ForeignCell:
+def _llmtest_trial(row: Mapping[str, Any], path: Path) -> tuple[str, ScoredTrial]:
     # A file without a model is named by itself; `x_2.json` beside `x.json` is a repeat of the same model.
     first = re.sub(r"_\d+$", "", path.stem)
     stem = first if path.with_name(first + path.suffix).is_file() else path.stem
     needle, version = fit(one_line(str(row.get("needle") or "needle")), 40, mark="…"), str(row.get("version", 1))
-    return _ForeignCell(
-        LLMTEST,
+    names = (
         one_line(str(row.get("model") or stem)),
         "needle-in-a-haystack",
         needle if version == "1" else f"{needle} v{version}",
-        row.get("context_length", row.get("token_limit")),
-        row["depth_percent"],
-        row["score"],
     )
+    length = row.get("context_length", row.get("token_limit"))
+    return LLMTEST, _trial(names, length, row["depth_percent"], row["score"], 10, path)
 
 
 def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tuple[object, object]]:
@@ -118,13 +105,13 @@ def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tu
     # The scores of the samples where the file has them and they make up its score; else that score.
     details, whole = content.get("details"), content["score"]
     items = list(details.values()) if isinstance(details, dict) else details if isinstance(details, list) else []
-    scores = [item["score"] for item in items if isinstance(item, dict) and _is_number(item.get("score"))]
-    if scores and len(scores) == len(items) and _is_number(whole) and abs(sum(scores) / len(scores) - whole) < 0.01:
+    scores = [item["score"] for item in items if isinstance(item, dict) and isinstance(item.get("score"), (int, float))]
+    if scores and len(scores) == len(items) and isinstance(whole, (int, float)) and abs(fmean(scores) - whole) < 0.01:
         return [(match["depth"], score) for score in scores]
     return [(match["depth"], whole)]
 
 
-def _summary_cells(path: Path) -> Iterator[_ForeignCell]:
+def _summary_trials(path: Path) -> Iterator[tuple[str, ScoredTrial]]:
     """`dataset,version,metric,mode,MODEL...`: each row of a cell. `-` stands for one that never ran."""
     check_run_file(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -137,30 +124,33 @@ def _summary_cells(path: Path) -> Iterator[_ForeignCell]:
             continue  # the mean of the rows that have a depth
         for model, score in row.items():
             if model and model not in _ABOUT_ROWS and score.strip() not in ("-", ""):
-                yield _cell(match, model, metric["depth"] if metric else match["depth"], score)
+                yield _opencompass_trial(match, model, metric["depth"] if metric else match["depth"], score, path)
 
 
-def _cell(match: re.Match[str], model: str, depth: object, score: object) -> _ForeignCell:
+def _opencompass_trial(
+    match: re.Match[str], model: str, depth: object, score: object, path: Path
+) -> tuple[str, ScoredTrial]:
     task, _, needle = (match["name"] or "").partition("_")
     if match["prefix"]:
         task, needle = match["prefix"].lower(), match["name"] or ""
-    return _ForeignCell(OPENCOMPASS, model, task or "needlebench", needle or "needle", match["length"], depth, score)
+    names = (model, task or "needlebench", needle or "needle")
+    return OPENCOMPASS, _trial(names, match["length"], depth, score, 100, path)
 
 
-def _trial(cell: _ForeignCell, path: Path) -> ScoredTrial:
-    """Make a trial of raw values. No score at all is an error of theirs."""
-    tokens = round(_number(cell.length, "length", path))
-    percent = None if cell.depth is None else _number(cell.depth, "depth", path)
+def _trial(
+    names: tuple[str, str, str], length: object, depth: object, score: object, full: int, path: Path
+) -> ScoredTrial:
+    """Make a trial of raw values; `full`: the full score. No score at all is an error of theirs."""
+    tokens = round(_number(length, "length", path))
+    percent = None if depth is None else _number(depth, "depth", path)
     value: float | None = None
     outcome: OutcomeName = "error"
-    if cell.score is not None:
-        value = _number(cell.score, "score", path) / _FULL[cell.system]
+    if score is not None:
+        value = _number(score, "score", path) / full
         outcome = "found" if value == 1 else "partial" if value else "wrong"
     if tokens <= 0 or not 0 <= (value or 0) <= 1 or not 0 <= (percent or 0) <= 100:
-        raise InputError(
-            "results file", path, f"length {cell.length}, depth {cell.depth}, score {cell.score} cannot be a cell"
-        )
-    return ScoredTrial(cell.model, cell.task, cell.needle, tokens, percent, sample=0, outcome=outcome, score=value)
+        raise InputError("results file", path, f"length {length}, depth {depth}, score {score} cannot be a cell")
+    return ScoredTrial(*names, tokens, percent, sample=0, outcome=outcome, score=value)
 
 
 def _number(value: object, name: str, path: Path) -> float:
@@ -172,7 +162,3 @@ def _number(value: object, name: str, path: Path) -> float:
     if not abs(number) < _MOST:
         raise InputError("results file", path, f"has a {name} that is not a number: {value!r}")
     return number
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _MOST

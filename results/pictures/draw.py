@@ -26,7 +26,6 @@ _LETTER = 0.6  # mean width of a letter over its font size
 _SMALLEST = 4.5  # points; smaller numbers cannot be read in print
 _MARGIN = 0.15  # inches
 _ACROSS = 3  # heatmaps side by side before a combined figure starts a new row
-_MANY = 4_000  # cells; above, an SVG holds the grid as one image instead of that many shapes
 _TITLE_LINES = 3
 _NAME = 46  # columns of a name of a row
 
@@ -134,8 +133,7 @@ def _draw_heatmap(figure: SubFigure, chart: Heatmap) -> None:
         [y for y, _ in labels], [label for _, label in labels], fontsize=min(9.0, max(6.5, cell_height * 36))
     )
     axes.set_xlabel(chart.across, fontsize=9, color=INK)
-    is_low = cell_height * len(chart.rows) < 2.2
-    axes.set_ylabel("depth (%)" if is_low else "text before the answer (%)", fontsize=9, color=INK)
+    axes.set_ylabel("depth (%)", fontsize=9, color=INK)
     axes.tick_params(length=2.5, width=0.6, pad=2.5, color=FRAME, labelcolor=INK)
     axes.spines[:].set_visible(False)
     if chart.scale.label:
@@ -160,9 +158,9 @@ def _draw_cells(
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LinearSegmentedColormap
 
-    scale, many, (cell_width, cell_height) = chart.scale, len(rows) * len(rows[0]) > _MANY, _cell_size(chart)
+    scale, (cell_width, cell_height) = chart.scale, _cell_size(chart)
     values = [[np.nan if cell is None or cell.value is None else cell.value for cell in row] for row in rows]
-    line = 0.9 if min(cell_width, cell_height) > 0.3 else 0.4 if min(cell_width, cell_height) > 0.12 else 0.0
+    line = 0.9 if min(cell_width, cell_height) > 0.3 else 0.0
     mesh = axes.pcolormesh(
         np.arange(len(rows[0]) + 1),
         top + height * np.arange(len(rows) + 1),
@@ -172,7 +170,6 @@ def _draw_cells(
         vmax=scale.high,
         edgecolors="white" if line else "none",
         linewidth=line,
-        rasterized=many,
     )
     papers: dict[str | None, list[Any]] = {}
     corners = []
@@ -187,7 +184,7 @@ def _draw_cells(
                 corners.append([(left + 1 - side / cell_width, y), (left + 1, y), (left + 1, y + side / cell_height)])
     for hatch, squares in papers.items():
         look: dict[str, Any] = {"facecolor": PAPER, "edgecolor": SOFT, "linewidth": 0.3}
-        axes.add_collection(PolyCollection(squares, hatch=hatch, rasterized=many, **look))
+        axes.add_collection(PolyCollection(squares, hatch=hatch, **look))
     if corners:
         axes.add_collection(PolyCollection(corners, facecolor="white", edgecolor=INK, linewidth=0.5))
     if numbers:
@@ -209,17 +206,15 @@ def _write_numbers(
         note = 0.0
     if number < _SMALLEST:
         return
-    step = 1.28 * height / (cell_height * height * 72)
+    step = 1.28 / (cell_height * 72)  # height of a point of text, in cells
     for at, row in enumerate(rows):
         for left, cell in enumerate(row):
             if cell is None or not cell.text:
                 continue
-            ink = INK
-            if cell.value is not None:
-                ink = "white" if dark(between(chart.scale.colors, cell.value)) else "black"
+            is_dark = cell.value is not None and dark(between(chart.scale.colors, cell.value))
             below = [text for text in cell.notes if text and note]
             y = top + height * (at + 0.5) - step * note * len(below) / 2
-            style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": ink}
+            style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": "white" if is_dark else "black"}
             axes.text(left + 0.5, y, cell.text, size=number, **style)
             for line, text in enumerate(below):
                 axes.text(left + 0.5, y + step * (number / 2 + note * (line + 0.5)), text, size=note, **style)
@@ -330,9 +325,7 @@ def _draw_bars(figure: SubFigure, chart: BarChart) -> None:
         _draw_bar_row(axes, row, at * step, chart.models)
     middles = [at * step + (count - 1) / 2 for at in range(len(chart.rows))]
     names = [fit(row.name, _NAME, "…") for row in chart.rows]
-    ticks = axes.set_yticks(middles, names)
-    for tick, row in zip(ticks, chart.rows, strict=True):
-        tick.label1.set_fontweight("bold" if row.is_average else "normal")
+    axes.set_yticks(middles, names)
     averages = sum(row.is_average for row in chart.rows)
     if 0 < averages < len(chart.rows):
         axes.axhline(averages * step - (step - count) / 2 - 0.5, color=SOFT, linewidth=0.9)
