@@ -10,7 +10,8 @@ from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.statement import LengthResult, LengthStatement
 from needlework.results.adaptive.survey import Cost
 from needlework.results.report.section import ColorScale, Heatmap, HeatmapCell, Section, Table, chart_name
-from needlework.results.statistics.panels import depth_order
+from needlework.results.statistics.panels import Share, depth_order
+from needlework.results.statistics.wording import share_cell
 from needlework.results.style import COUNTS, NONE, length_label, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
@@ -66,13 +67,11 @@ def _table_rows(statements: Sequence[LengthStatement]) -> Iterator[list[str]]:
     yield ["trials", *(str(result.asked) for result in results)]
     for statement in statements:
         yield [_bar_words(statement), *(_length_words(result, statement) for result in statement.lengths)]
-        yield ["score % (95 % interval as stopped)", *(_score_words(result) or NONE for result in statement.lengths)]
+        yield ["score % (95 % interval as stopped)", *(_score_words(result) for result in statement.lengths)]
 
 
 def _score_words(result: LengthResult) -> str:
-    if not result.n or result.low is None or result.high is None:
-        return ""
-    return f"{percent1(result.total / result.n)} ({percent1(result.low)}–{percent1(result.high)})"
+    return share_cell(Share(result.total / result.n, result.low, result.high)) if result.n else NONE
 
 
 def _trials_heatmap(name: str, statements: Sequence[LengthStatement]) -> Heatmap:

@@ -10,8 +10,7 @@ from needlework.results.report.comparison import score_cell
 from needlework.results.report.section import Chart, Section, Table, chart_name, filled_table
 from needlework.results.statistics.leaderboard import Board, BoardEntry, BoardSeries, ModelRun, ScoreChange
 from needlework.results.statistics.paired import LEVEL, samples_for_p
-from needlework.results.statistics.panels import Tally
-from needlework.results.statistics.wording import p_words, points1, range_words, share_cell
+from needlework.results.statistics.wording import p_words, points1, score_and_interval, share_cell
 from needlework.results.style import NONE, counted, length_labels, percent1
 
 MEANINGS = {
@@ -78,7 +77,7 @@ def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str,
             f"{name} ({failed})" if (failed := failed_words([entry])) else name,
             score_cell(entry.overall),
             percent1(entry.counted) if has_misses else NONE,
-            *map(_length_cell, entry.by_length.values()),
+            *(score_and_interval(tally)[0] for tally in entry.by_length.values()),
             share_cell(entry.area),
             entry.effective.between if entry.effective else NONE,
             *(NONE if value is None else f"{value:,.0f}" for value in (entry.prompt_tokens, entry.answer_tokens)),
@@ -123,13 +122,6 @@ def failed_words(entries: Iterable[BoardEntry]) -> str:
     counts = [entry.overall.counts for entry in entries]
     errors, invalid = sum(count["error"] for count in counts), sum(count["invalid"] for count in counts)
     return ", ".join([*[counted(errors, "error")] * (errors > 0), *[f"{invalid:,} invalid"] * (invalid > 0)])
-
-
-def _length_cell(scores: Tally) -> str:
-    """A mean; a range where answers are undecided."""
-    if scores.range is not None:
-        return range_words(scores.range)
-    return NONE if scores.mean is None else percent1(scores.mean)
 
 
 def series_sections(series: Sequence[BoardSeries]) -> list[Section]:

@@ -26,7 +26,7 @@ from needlework.results.report.section import (
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
 from needlework.results.statistics.leaderboard import BoardSeries
-from needlework.results.statistics.panels import Panel, Rate, Share, Tally
+from needlework.results.statistics.panels import Panel, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.ruler import RulerTable
 from needlework.results.statistics.summary_sentence import task_clauses
@@ -148,17 +148,15 @@ def _length_lines(
     lines = []
     for name, tallies, panel in series:
         cells = {length: PanelCell(*panel, length, "mean") if panel else None for length in tallies}
-        points = (tally_point(length, labels[length], tally, cells[length]) for length, tally in tallies.items())
+        points = (
+            share_point(length, labels[length], tally.share, tally.n, cells[length])
+            for length, tally in tallies.items()
+        )
         lines.append(ChartLine(style.one_line(name), tuple(points)))
     return tuple(lines)
 
 
-def tally_point(x: float, label: str, scores: Tally, cell: PanelCell | None = None) -> ChartPoint:
-    """Return the point of a tally."""
-    return share_point(x, label, scores.share, scores.n, cell)
-
-
-def share_point(x: float, label: str, share: Share | Rate, n: int, cell: PanelCell | None = None) -> ChartPoint:
+def share_point(x: float, label: str, share: Share, n: int, cell: PanelCell | None = None) -> ChartPoint:
     """Return the point of a share with its interval."""
     score, low, high = (None if end is None else 100 * end for end in (share.value, share.low, share.high))
     return ChartPoint(x, label, score, low, high, n, cell)
@@ -202,7 +200,8 @@ def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
         for depth, row in zip(panel.depths, panel.rows, strict=True):
             if depth is not None:
                 cell = PanelCell(panel.model, panel.task, panel.needle, panel.lengths[0], depth)
-                points.append(tally_point(depth, depth_label(depth), row, cell if len(panel.lengths) == 1 else None))
+                linked = cell if len(panel.lengths) == 1 else None
+                points.append(share_point(depth, depth_label(depth), row.share, row.n, linked))
         by_depth.append(ChartLine(name, tuple(points)))
     title, across = "Score by where in the text the answer stands", "text before the answer (percent)"
     charts = (
@@ -353,7 +352,7 @@ def history_chart(series: BoardSeries, name: str, title: str, subtitle: str) -> 
     """Return the scores of run after run, and the changes that are shown."""
     scores, counted = [], []
     for at, (entry, label) in enumerate(zip(series.entries, map(style.one_line, series.names), strict=True)):
-        scores.append(tally_point(at, label, entry.overall))
+        scores.append(share_point(at, label, entry.overall.share, entry.overall.n))
         if entry.has_misses:
             counted.append(ChartPoint(at, label, 100 * entry.counted, None, None, entry.overall.trials))
     lines = [ChartLine("score", tuple(scores))]

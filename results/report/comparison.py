@@ -1,6 +1,6 @@
 """Comparisons of runs: their sections, and one sentence."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from needlework.core.grid import depth_label
 from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED
@@ -10,10 +10,9 @@ from needlework.results.report.section import Section, Table, filled_table, sect
 from needlework.results.statistics.comparison import comparison
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.provenance import weights_lines
-from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, Difference, samples_for_p
-from needlework.results.statistics.panels import Tally
-from needlework.results.statistics.wording import interval_words, p_words, points1, range_words
+from needlework.results.statistics.panels import Share, Tally
+from needlework.results.statistics.wording import interval_words, p_words, points1, range_words, share_cell
 from needlework.results.style import NONE, counted, length_labels, one_line, percent1
 
 LOSSES = "losses as misses"
@@ -208,7 +207,7 @@ def tasks_table(tasks: Sequence[comparison.TaskDifference]) -> Table:
             *map(one_line, task.family),
             str(task.whole.n),
             str(task.whole.unscored or NONE),
-            *map(score_words, task.whole.means, task.whole.intervals),
+            *_mean_cells(task.whole),
             *_difference_cells(task.whole, losses),
             task.whole.verdict,
         )
@@ -231,7 +230,7 @@ def _group_table(caption: str, name: str, labels: Iterable[str], groups: Iterabl
     rows = [
         (
             label,
-            *map(score_words, group.means, group.intervals),
+            *_mean_cells(group),
             *points_cells(group.difference),
             str(group.n),
             str(group.unscored),
@@ -254,17 +253,15 @@ def points_cells(difference: Difference | None) -> tuple[str, str]:
     return points1(difference.mean), interval_words(difference) or NONE
 
 
-def score_words(mean: float | None, interval: Interval | None) -> str:
-    """`80.0 (70.0–87.3)`, percent."""
-    if mean is None:
-        return NONE
-    ends = f" ({percent1(interval.low)}–{percent1(interval.high)})" if interval else ""
-    return f"{percent1(mean)}{ends}"
+def _mean_cells(group: comparison.GroupDifference) -> Iterator[str]:
+    """`80.0 (70.0–87.3)` of A and of B, percent."""
+    for mean, ends in zip(group.means, group.intervals, strict=True):
+        yield share_cell(Share(mean, ends.low, ends.high) if ends else Share(mean))
 
 
 def score_cell(scores: Tally) -> str:
     """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` with undecided answers."""
-    scored = score_words(scores.mean, scores.interval)
+    scored = share_cell(scores.share)
     if scores.range is None:
         return scored
     return range_words(scores.range) if scores.mean is None else f"{range_words(scores.range)}, scored {scored}"

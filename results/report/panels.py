@@ -7,11 +7,10 @@ from needlework.results.records.samples import task_of
 from needlework.results.report.adaptive import answer
 from needlework.results.report.section import Table
 from needlework.results.statistics.effective_length import EffectiveLength
-from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import NEEDLEWORK, Panel, Tally
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.wording import range_words, score_and_interval, unscored_words
-from needlework.results.style import NONE, counted, percent1
+from needlework.results.statistics.wording import range_words, rate_words, score_and_interval, unscored_words
+from needlework.results.style import NONE, counted
 
 UNEVEN = "no score over all lengths: each was asked as often as it took"
 _TASKS = {
@@ -86,29 +85,17 @@ def headline(panel: Panel) -> str:
 
 
 def score_words(tally: Tally) -> str:
-    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; few samples are counted; or a range."""
-    if tally.range is not None:
-        undecided, scored = range_notes(tally)
-        return f"score {range_words(tally.range)} % ({undecided}) · {scored}"
-    return "no score, n = 0" if tally.mean is None else f"score {_mean_words(tally)}"
-
-
-def range_notes(tally: Tally) -> tuple[str, str]:
-    """The parts of a range: `10 censored of 100: all missed to all hit`, and the others' score."""
-    undecided = ", ".join(f"{tally.counts[name]} {name}" for name in UNDECIDED if tally.counts[name])
-    trials = tally.n + sum(tally.counts[name] for name in UNDECIDED)
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; or a range, and the score of the other trials."""
+    if tally.range is None:
+        return f"score {_mean_words(tally)}" if tally.n else "no score, n = 0"
+    undecided = {name: count for name in UNDECIDED if (count := tally.counts[name])}
+    of = f"{unscored_words(undecided)} of {tally.n + sum(undecided.values())}: all missed to all hit"
     scored = f"of the scored {_mean_words(tally)}" if tally.n else "none scored"
-    return f"{undecided} of {trials}: all missed to all hit", scored
+    return f"score {range_words(tally.range)} % ({of}) · {scored}"
 
 
 def _mean_words(tally: Tally) -> str:
-    text = f"{percent1(tally.mean or 0.0)} %"
-    if tally.interval is not None:
-        few = f" from {tally.samples} samples" if tally.samples < FEW else ""
-        text += f" (95 % interval {percent1(tally.interval.low)}–{percent1(tally.interval.high)}{few})"
-    elif tally.n > 1:
-        text += " (one sample: says nothing of other needles)"
-    return f"{text}, n = {tally.n}"
+    return rate_words(tally.share, tally.n, "one sample: says nothing of others")
 
 
 def scored_of(cell: Tally) -> str:

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from math import ceil
-from statistics import fmean
 
 from msgspec import Struct
 
@@ -12,9 +11,7 @@ from needlework.core.record import OWN_DOCUMENTS, UNSCORED, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import grouped, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
-from needlework.results.statistics.intervals import counts_of, exact_ends
-from needlework.results.statistics.paired import Evidence, further_samples
-from needlework.results.statistics.panels import Panel, Tally, decided, trial_of
+from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.style import counted, fit, one_line
@@ -124,11 +121,12 @@ def _next_run_of_task(records: Sequence[Record], length: EffectiveLength | None,
         return None
     if length is not None and length.hangs:
         return _with_more_room(records)
-    if length is not None and length.status == "undetermined" and length.decisive is not None:
-        return _with_decisive_repeats(records, length)
+    repeats = 1 + max(record.repeat for record in records)
+    if length is not None and length.few and length.needed and overall.mean == 1:
+        return _with_repeats(ceil(repeats * length.needed / (length.samples or 1)), "to prove a length")
     if overall.interval is None:
-        return _with_repeats(2 * _repeats(records), "for an interval: one sample has none")
-    return _with_repeats(4 * _repeats(records), "for an interval half as wide") if width / 2 > _WIDE else None
+        return _with_repeats(2 * repeats, "for an interval: one sample has none")
+    return _with_repeats(4 * repeats, "for an interval half as wide") if width / 2 > _WIDE else None
 
 
 def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
@@ -166,32 +164,6 @@ def _with_more_room(records: Sequence[Record]) -> NextRun | None:
     if not reasons or "unfinished" in reasons:
         return None
     return NextRun("more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first")
-
-
-def _with_decisive_repeats(records: Sequence[Record], length: EffectiveLength) -> NextRun | None:
-    """The fewest repeats that decide the decisive length, if further samples score as those so far.
-
-    With too few samples to prove any length, and every answer right: the repeats that prove one.
-    """
-    at_length = [record for record in records if record.length == length.decisive]
-    repeats, trials = _repeats(at_length), list(map(trial_of, at_length))
-    # Undecided trials count as misses where the mean is above the bar even so, else as hits.
-    worst = [trial.score for trial in decided(trials, hits=False) if trial.score is not None]
-    above = bool(worst) and fmean(worst) >= length.threshold
-    scored = [(trial.score, trial.sample_name) for trial in decided(trials, hits=not above) if trial.score is not None]
-    if not scored:
-        return None
-    counts = counts_of([score for score, _ in scored], [sample for _, sample in scored])
-    if length.few and length.needed and counts.mean == 1:
-        words = "to prove a length, as far as every answer is right"
-        return _with_repeats(ceil(repeats * length.needed / counts.samples), words)
-    evidence = Evidence(counts, exact_ends)
-    more = further_samples(evidence, lambda low, high: low >= length.threshold or high < length.threshold, 1)
-    return _with_repeats(repeats + ceil(more * repeats / counts.samples), "to decide the length") if more else None
-
-
-def _repeats(records: Sequence[Record]) -> int:
-    return 1 + max(record.repeat for record in records)
 
 
 def _with_repeats(count: int, what: str) -> NextRun | None:

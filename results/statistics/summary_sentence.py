@@ -25,8 +25,7 @@ from needlework.results.statistics.run_followup import (
     statistics_of,
 )
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.suites.data_sets import GRAPHWALKS, LONGBENCH_V2
-from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow
+from needlework.results.statistics.suites.needlebench import HELD, NeedleBench
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import bar_words, share_words, tally_words
@@ -86,7 +85,7 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
     tables = [each for each in report.suites if each.model == model] if others else []
     published = _needlebench_clauses(tables[0]) if len(tables) == 1 else []
     if others and not published:
-        published = _ruler_clauses(report, model, others) or _data_set_clauses(report, model, others)
+        published = _ruler_clauses(report, model, others)
     adaptive = [each.clause for each in report.adaptive if each.model == model and each.clause]
     clauses = adaptive[:3] or published or _task_clauses(report, others)
     if not clauses and not others:
@@ -183,18 +182,14 @@ def _leval_clauses(report: RunReport, model: str) -> list[str]:
 
 
 def _needlebench_clauses(table: NeedleBench) -> list[str]:
-    """`scores 60.4 % (95 % sure: ...) as NeedleBench's overall score (v2-4k)`, `S-RT 66.7 %, ...`."""
-    rows, clauses = {row.name: row for row in table.rows}, list[str]()
-    if "Overall" not in rows:
-        clauses = _chain_clauses(table)
-    elif overall := _row_score(rows["Overall"]):
-        parts = [f"{name} {score}" for name in ("S-RT", "M-RT", "M-RS")
-                 if name in rows and (score := _row_score(rows[name], ends=False))]  # fmt: skip
-        version = table.preset.removeprefix("needlebench-")
-        clauses = [f"scores {overall} as NeedleBench's overall score ({version})", ", ".join(parts)]
-    if clauses and table.changed:
-        clauses.append(f"not as published: {', '.join(name.replace('_', ' ') for name in table.changed)}")
-    return clauses
+    """`scores 60.4 % (95 % sure: ...) as NeedleBench's overall score (v2-4k)`; of chains the longest."""
+    overall = next((row for row in table.rows if row.name == "Overall"), None)
+    clauses = _chain_clauses(table) if overall is None else []
+    if overall is not None and not overall.missing:
+        score, version = share_words(overall, overall.range), table.preset.removeprefix("needlebench-")
+        clauses = [f"scores {score} as NeedleBench's overall score ({version})"]
+    changed = ", ".join(name.replace("_", " ") for name in table.changed)
+    return [*clauses, f"not as published: {changed}"] if clauses and changed else clauses
 
 
 def _chain_clauses(table: NeedleBench) -> list[str]:
@@ -208,10 +203,6 @@ def _chain_clauses(table: NeedleBench) -> list[str]:
     if not reached:
         return []
     return [f"follows chains of {' and '.join(reached)} (each number up to there at {percent(HELD)} % or more)"]
-
-
-def _row_score(row: NeedleBenchRow, *, ends: bool = True) -> str:
-    return "" if row.missing else share_words(row, row.range, ends=ends)
 
 
 def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
@@ -232,34 +223,6 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
         limit = f"up to {length_label(effective.point)} tokens" if effective.point else "at no length"
         clauses.append(f"by the means alone it holds {bar_words('absolute', effective.threshold)} {limit}")
     return [*clauses, *_spread_clauses([(row.task, row.overall) for row in rows])]
-
-
-_LONGBENCH, _CLOSED_BOOK = LONGBENCH_V2
-# What readers know a benchmark by, and the rule that its makers score by.
-_DATA_SETS = {
-    "openai_mrcr": ("OpenAI MRCR", "card", "its data card's rule"),
-    "deepmind_mrcr": ("MRCR v2", "deepmind", "DeepMind's rule"),
-    GRAPHWALKS: ("GraphWalks", "card", "its data card's rule"),
-    _LONGBENCH: ("LongBench v2", "authors", "its authors' rule"),
-}
-
-
-def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
-    """`scores 60.0 % (95 % sure: ...) on OpenAI MRCR (by its data card's rule 72.1 %)`, and groups."""
-    tables = {each.task: each for each in report.field if each.model == model}
-    known = [table for task, table in tables.items() if task in _DATA_SETS]
-    if len(known) != 1 or not {row.task for row in rows} <= set(tables):
-        return []
-    overall = known[0].groups[0]
-    score = _score_clause(overall.score)
-    if not score:
-        return []
-    name, maker, rule = _DATA_SETS[known[0].task]
-    by_maker = overall.others.get(maker)
-    clauses = [f"{score} on {name}" + (f" (by {rule} {percent1(by_maker)} %)" if by_maker is not None else "")]
-    if _CLOSED_BOOK in tables and (closed := tally_words(tables[_CLOSED_BOOK].groups[0].score, ends=False)):
-        clauses.append(f"{closed} without the documents")
-    return clauses
 
 
 # Runs on the user's own documents

@@ -92,12 +92,13 @@ def test_columns_are_means_over_trials():
     [
         ("found censored censored invalid skipped error", 1, 1.0, (1 / 3, 1.0), "2 censored of 3"),
         ("found censored unclear error", 1, 1.0, (1 / 3, 1.0), ("score 33.3–100 % (1 censored, 1 unclear of"
-         " 3: all missed to all hit) · of the scored 100 %, n = 1 · 1 cell of 4 trials · 1 error")),
+         " 3: all missed to all hit) · of the scored 100 % (one sample: says nothing of"
+         " others), n = 1 · 1 cell of 4 trials · 1 error")),
         ("censored censored censored", 0, None, (0.0, 1.0),
          "score 0–100 % (3 censored of 3: all missed to all hit) · none scored"),
-        ("found invalid", 1, 1.0, None, "score 100 %, n = 1"),
-        ("found skipped", 1, 1.0, None, "score 100 %, n = 1"),
-        ("found error", 1, 1.0, None, "score 100 %, n = 1"),
+        ("found invalid", 1, 1.0, None, "score 100 % (one sample: says nothing of others), n = 1"),
+        ("found skipped", 1, 1.0, None, "score 100 % (one sample: says nothing of others), n = 1"),
+        ("found error", 1, 1.0, None, "score 100 % (one sample: says nothing of others), n = 1"),
         ("found refused empty", 3, 1 / 3, None, "score 33.3 % ("),
         ("found empty empty empty refused", 5, 0.2, None,
          "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused, 3 empty"),

@@ -11,6 +11,7 @@ from needlework.core.record import OutcomeName
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
+from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.suites.ruler import TASKS
@@ -220,10 +221,7 @@ ATC = {"preset": "needlebench-v2-atc", "lengths": "32k"}
             SMALL,
             [
                 "mock scores 70.0 %",  # 0.4 S-RT + 0.3 M-RT + 0.3 M-RS
-                (
-                    " as NeedleBench's overall score (v1-4k); S-RT 100 %, M-RT 0 %, M-RS 100 %;"
-                    " not as published: lengths, depths, repeats."
-                ),
+                " as NeedleBench's overall score (v1-4k); not as published: lengths, depths, repeats.",
             ],
         ),
         (lambda *_: True, ("niah",), SMALL, ["mock scores 100 %"]),
@@ -271,20 +269,6 @@ def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_
     assert "RULER's mean" not in sentence([*records, make_record(task="chain")])
     several = sentence(ruler(make_record, {4000: 0, 8000: 1, 16000: 9}))
     assert "; by the means alone it holds RULER's 85.6 % up to 8k tokens;" in several
-
-
-def longbench(make_record, task, number, *, right):
-    reference = {"answers": ["A"], "chance": 0.25, "difficulty": "easy" if number % 2 else "hard"}
-    details = {"score": {"letter": "A", "as_authors": float(right or number == 0)}}
-    fields = {"outcome": "found" if right else "wrong", "reference": reference, "details": details}
-    return make_record(task=task, needle=f"q{number}", repeat=number, **fields)
-
-
-def test_longbench_v2_says_the_authors_rule_and_closed_book(make_record):
-    records = [longbench(make_record, "longbench_v2", n, right=n % 2 == 1) for n in range(20)]
-    told = sentence(records + [longbench(make_record, "longbench_v2_closed_book", n, right=n < 5) for n in range(20)])
-    assert told.startswith("mock scores 50.0 % (95 % sure: ")
-    assert told.endswith(" on LongBench v2 (by its authors' rule 55.0 %); 25.0 % without the documents.")
 
 
 def test_needles_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_said_first(make_record):
@@ -336,6 +320,35 @@ def test_reasons_that_differ_in_numbers_are_one(make_record, messages, faults):
         for at, message in enumerate(messages)
     ]
     assert [fault.text for fault in headline_of(run_report(records)).faults] == faults
+
+
+PROOF = "to prove a length"
+HALF = "for an interval half as wide"
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "expected"),
+    [
+        ({1000: 5, 4000: 5}, 5, NextRun(PROOF, 24)),
+        ({1000: 5, 4000: 2}, 5, NextRun(HALF, 20)),  # what is wrong is no proof, however often
+        ({1000: 1}, 1, NextRun("for an interval: one sample has none", 2)),
+        ({1000: 9}, 9, NextRun(HALF, 36)),
+        ({1000: 40, 4000: 40}, 40, None),
+    ],
+)
+def test_more_repeats_are_the_fewest_that_are_enough(make_record, right, of, expected):
+    records = [make_record(length=length, repeat=i, outcome="found" if i < count else "wrong")
+               for length, count in right.items() for i in range(of)]  # fmt: skip
+    assert headline_of(run_report(records)).next_run == expected
+
+
+def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record):
+    records = [
+        make_record(length=length, repeat=sample % 2, reference={"sample": sample})
+        for length in (1000, 4000)
+        for sample in range(10)
+    ]
+    assert headline_of(run_report(records)).next_run == NextRun(PROOF, 5)
 
 
 LENGTHS, DEPTHS = (500, 1000, 2000), (0.0, 50.0, 100.0)
