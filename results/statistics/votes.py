@@ -18,6 +18,8 @@ from needlework.scoring.plain_text import content_words
 #
 # * `moved`: each at another depth of the answer document, as a random order of all documents would have it;
 # * `fixed`: all at one depth, only the other documents are reordered. This is the control.
+CONTROL = 25.0
+"""Percent: the depth of the published control."""
 
 
 class Vote(Struct, frozen=True):
@@ -48,10 +50,13 @@ def votes(records: Sequence[Record], of: int) -> tuple[Vote, ...]:
     rows: list[Vote] = []
     for name, trials in sorted(series.items()):
         depths = sorted({record.depth for record in trials if record.depth is not None})
+        fixed = list(_groups(trials, of, moved=False))
         if len(depths) > 1:
             rows.append(_vote(name, "moved", None, of, list(_groups(trials, of, moved=True))))
-        fixed = list(_groups(trials, of, moved=False))
         rows.append(_vote(name, "fixed", depths[0] if len(depths) == 1 else None, of, fixed))
+        if len(depths) > 1 and CONTROL in depths:
+            control = [group for group in fixed if group[0].depth == CONTROL]
+            rows.append(_vote(name, "fixed", CONTROL, of, control))
     return tuple(row for row in rows if row.n or row.incomplete)
 
 

@@ -172,10 +172,11 @@ def test_the_answer_document_moves_or_stays_where_it_is():
     """At depth 0 every order fails; a vote over three depths has two right answers."""
     hits = {0.0: "---", 25.0: "+++", 50.0: "+++"}
     records = [record for depth, hit in hits.items() for record in series(hit, depth=depth)]
-    moved, fixed = vote_of(records, "moved", None), vote_of(records, "fixed", None)
+    moved, fixed, control = vote_of(records, "moved", None), vote_of(records, "fixed", None), vote_of(records)
 
     assert (moved.n, moved.voted.value) == (3, 1.0)
     assert (fixed.n, fixed.voted.value) == (3, pytest.approx(2 / 3))
+    assert (control.n, control.voted.value) == (1, 1.0)
     assert moved.single.value == fixed.single.value == pytest.approx(2 / 3)
 
 
