@@ -1,4 +1,4 @@
-"""Cells and their ids; lengths, depths, spread depths and limits of a grid; lengths that do not fit."""
+"""Cells: their ids, lengths, depths and limits, what does not fit; shards of a run, and cards for local models."""
 
 from collections import Counter
 from dataclasses import replace
@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core import devices
+from needlework.core.devices import Gpus, Shard, divided, gpus, places, shard_named, shared_out
 from needlework.core.errors import InputError, TooLongError
 from needlework.core.grid import (
     Cell,
@@ -73,13 +75,10 @@ def test_cells_of_one_haystack_differ_in_depth_or_in_the_question_about_a_docume
 NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}
 
 
-def test_evalscope_lengths_and_depths():
+def test_lengths_and_depths_are_those_of_evalscope_llmtest_and_opencompass():
     for case in cases("niah/es_grids"):
         assert linear(*case["context_lengths"]) == case["result_lengths"]
         assert linear(*case["depths"]) == case["result_depths"]
-
-
-def test_llmtest_lengths_and_depths():
     for case in cases("niah/gk_grids"):
         if case["kind"] == "context_lengths":
             assert linear(case["min"], case["max"], case["num_intervals"]) == case["result"]
@@ -88,9 +87,6 @@ def test_llmtest_lengths_and_depths():
             assert space(case["min"], case["max"], case["intervals"]) == case["result"]
         elif case["kind"] == "logistic":
             assert llmtest_sigmoid(case["x"], case["x"], 1) == [case["result"]]
-
-
-def test_opencompass_depths():
     for case in cases("niah/oc_depth_percents"):
         if "result" in case:
             space = opencompass_linear if case["type"] == "linear" else opencompass_sigmoid
@@ -117,22 +113,6 @@ def test_needlebench_presets_have_the_published_grids(tmp_path):
             assert ([] if suite.diff is None else [suite.diff]) == published["diff"], name
         assert {suite.task for suite in settings.suites} == set(NEEDLEBENCH_PARTS)
         assert len(settings.suites) == 6
-
-
-@pytest.mark.parametrize(
-    ("preset", "requests"),
-    [
-        # Lengths x depths x (S-RT and M-RS trials, two languages) + lengths x M-RT trials, two languages.
-        ("needlebench-v1-4k", 4 * 20 * (2 * 10 + 4 * 2 * 10) + 4 * 2 * 25),
-        ("needlebench-v2-128k", 8 * 11 * (2 * 10 + 4 * 2 * 10) + 8 * 2 * 25),
-        # Nine numbers of statements, four kinds of question, ten of each; published for English alone.
-        ("needlebench-v2-atc", 2 * 9 * 4 * 10),
-    ],
-)
-def test_needlebench_presets_have_the_published_number_of_requests(preset, requests, tmp_path):
-    settings = resolve_settings({"preset": preset, "model": ["mock:perfect"]}, {}, tmp_path)
-
-    assert sum(len(series.cells) for series in grid(settings)) == requests
 
 
 def test_presets_have_the_published_sizes(tmp_path):
@@ -290,3 +270,116 @@ def test_every_five_questions_have_each_depth_once_and_repeats_go_through_all(se
     first = [spread_questions(DEPTHS, seed, question, 0) for question in range(5 * turn, 5 * turn + 5)]
     assert Counter(first) == Counter((depth,) for depth in DEPTHS)
     assert {spread_questions(DEPTHS, seed, 5 * turn, repeat) for repeat in range(5)} == {(depth,) for depth in DEPTHS}
+
+
+CELLS = st.lists(
+    st.builds(
+        Cell,
+        task=st.sampled_from(["niah", "chain", "leval_qa"]),
+        length=st.sampled_from([500, 4000, 32_768, 131_072]),
+        depth=st.sampled_from([None, 0.0, 50.0, 99.104]),
+        needle=st.sampled_from(["code", "code_absent", "doc3_q1", "doc3_q2", "doc4_q1"]),
+        repeat=st.integers(0, 3),
+        model=st.sampled_from(["", "one", "two"]),
+    ),
+    max_size=60,
+)
+
+
+def cost(cell):
+    return cell.length * (32_768 + cell.length)
+
+
+@given(CELLS, st.integers(1, 9), st.randoms())
+def test_shards_are_all_cells_split_no_haystack_are_fair_and_the_same_in_any_order(drawn, of, chance):
+    tests = dict(enumerate(drawn))
+    parts = [divided(Shard(number, of), tests, [cell.id for cell in drawn]) for number in range(1, of + 1)]
+    assert sorted(test for mine, _ in parts for test in mine) == sorted(tests)
+    assert {division.counts for _, division in parts} == {tuple(len(mine) for mine, _ in parts)}
+    assert len({division.selection for _, division in parts}) == 1
+
+    shards_of = {}
+    for number, (mine, _) in enumerate(parts):
+        for test in mine:
+            shards_of.setdefault(tests[test].haystack_id, set()).add(number)
+    assert all(len(numbers) == 1 for numbers in shards_of.values())
+
+    shares, units = shared_out(drawn, of), {}
+    for cell in set(drawn):
+        units[cell.haystack_id] = units.get(cell.haystack_id, 0) + cost(cell)
+    loads = [sum(units[unit] for unit, owner in shares.items() if owner == number) for number in range(1, of + 1)]
+    assert max(loads) <= sum(loads) / of + max(units.values(), default=0)
+
+    shuffled = list(drawn)
+    chance.shuffle(shuffled)
+    assert shared_out(shuffled, of) == shares
+
+
+def test_long_prompts_weigh_more_than_their_tokens():
+    drawn = [Cell("niah", 131_072, 50, "code", repeat) for repeat in range(2)]
+    drawn += [Cell("niah", 16_384, 50, "code", repeat) for repeat in range(16)]
+    of_long = {unit: number for unit, number in shared_out(drawn, 3).items() if "131072" in unit}
+
+    assert sorted(of_long.values()) == [1, 2]
+    assert {number for unit, number in shared_out(drawn, 3).items() if "16384" in unit} == {3}
+
+
+def test_tests_without_a_cell_are_run_by_the_first_shard_and_are_no_trials():
+    tests = {"plain": None, "asks": Cell("niah", 500, 50, "code")}
+    first, division = divided(Shard(1, 2), tests, ["asks"])
+    second, _ = divided(Shard(2, 2), tests, ["asks"])
+
+    assert (first, second) == ({"plain", "asks"}, frozenset())
+    assert division.counts == (1, 0)
+    # Tests of one cell stay together.
+    drawn = [Cell("niah", 500, 50, "code", repeat) for repeat in range(4)]
+    mine, _ = divided(Shard(1, 3), {(name, cell): cell for name in "ab" for cell in drawn}, [])
+    assert {cell for name, cell in mine if name == "a"} == {cell for name, cell in mine if name == "b"}
+
+
+def test_a_shard_has_a_name():
+    assert shard_named("2/4") == Shard(2, 4)
+    assert (shard_named("2/4").name, str(shard_named("2/4"))) == ("2-of-4", "2 of 4")
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({"CUDA_VISIBLE_DEVICES": "0,1"}, Gpus(("0", "1"))),
+        ({"CUDA_VISIBLE_DEVICES": ""}, Gpus(())),
+        ({"CUDA_VISIBLE_DEVICES": "-1"}, Gpus(())),
+        ({"CUDA_VISIBLE_DEVICES": "0,-1,2"}, Gpus(("0",))),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-a, GPU-b"}, Gpus(("GPU-a", "GPU-b"))),
+        ({"HIP_VISIBLE_DEVICES": "1,2"}, Gpus(("1", "2"), "HIP_VISIBLE_DEVICES")),
+        ({"ROCR_VISIBLE_DEVICES": "1,2"}, Gpus(("1", "2"), "ROCR_VISIBLE_DEVICES")),
+    ],
+)
+def test_the_callers_own_list_is_the_whole_of_it(environment, found):
+    assert gpus(environment) == found
+
+
+@pytest.mark.parametrize(
+    ("args", "available", "per_worker", "expected"),
+    [
+        ({}, (), 1, (None,)),
+        ({}, ("0", "1"), 1, ("0", "1")),
+        ({"device": "cuda"}, ("2",), 1, ("2",)),
+        ({"device": "cuda:1"}, ("0", "1"), 1, (None,)),
+        ({"device": "cpu"}, ("0", "1"), 1, (None,)),
+        ({"device_map": "auto"}, ("0", "1"), 1, (None,)),
+        ({"device_map": "auto"}, ("0", "1", "2", "3"), 2, ("0,1", "2,3")),
+        ({"device_map": "auto"}, ("4", "5", "6"), 2, ("4,5",)),
+        ({"device_map": "auto"}, ("0",), 2, (None,)),
+    ],
+)
+def test_one_copy_a_gpu_or_group_of_them_and_one_on_a_cpu(args, available, per_worker, expected):
+    assert places(args, Gpus(available), per_worker) == expected
+
+
+def test_amds_driver_is_looked_at_where_there_is_no_nvidia_smi(tmp_path, monkeypatch):
+    for node, number in enumerate(("0", "51110", "6771")):
+        (tmp_path / str(node)).mkdir()
+        (tmp_path / str(node) / "gpu_id").write_text(f"{number}\n")
+    monkeypatch.setattr(devices, "_AMD_NODES", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert gpus({}) == Gpus(("0", "1"), "HIP_VISIBLE_DEVICES")

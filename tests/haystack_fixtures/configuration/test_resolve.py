@@ -1,4 +1,4 @@
-"""How command line, TOML, ini and presets come together, and what presets ask of a corpus's files."""
+"""Command line, TOML, ini and presets come together; one table of options; what a manifest has of them."""
 
 import json
 import re
@@ -6,12 +6,17 @@ import re
 import pytest
 
 from needlework.core.errors import InputError
+from needlework.core.settings import FamilyValues, Settings, Suite, family_options
 from needlework.haystack_fixtures.configuration.messages import notes
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
 from needlework.haystack_fixtures.tasks.own_documents import votes_of
+from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 from needlework.haystack_fixtures.trials.contexts import SourcePool, narrow_to_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
+from needlework.pytest_plugin.options import hints
 
 
 def settings(tmp_path, ini=None, **command_line):
@@ -48,6 +53,7 @@ def test_command_line_over_toml_over_ini(tmp_path):
     ini = {"lengths": "9k"}
     assert settings(tmp_path, ini=ini).suites[0].lengths == (9000,)
     assert settings(tmp_path, ini=ini, preset="quick").suites[0].lengths == QUICK["lengths"]
+    assert settings(tmp_path, ini=ini | {"preset": "quick"}).suites[0].lengths == (9000,)
 
 
 def test_a_task_that_the_default_preset_lacks_comes_from_the_preset_that_has_all(tmp_path):
@@ -67,16 +73,6 @@ def test_a_users_tasks_are_asked_where_no_preset_is_named(tmp_path):
     assert tasks({}, {})[-1] == "berths"
     assert "berths" not in tasks({"preset": "quick"}, {})
     assert "berths" not in tasks({}, {"preset": "quick"})
-
-
-def test_a_preset_counts_more_than_what_stands_below_it_and_less_than_what_stands_beside_it(tmp_path):
-    def lengths(command_line, ini):
-        return resolve_settings(command_line, ini, tmp_path).suites[0].lengths
-
-    of_preset = lengths({"preset": "quick"}, {})
-    assert lengths({"preset": "quick"}, {"lengths": "1k"}) == of_preset
-    assert lengths({"preset": "quick", "lengths": "2k"}, {"lengths": "1k"}) == (2000,)
-    assert lengths({}, {"preset": "quick", "lengths": "1k"}) == (1000,)
 
 
 @pytest.mark.parametrize(
@@ -202,3 +198,79 @@ def test_repeats_are_for_each_file_and_each_haystack_is_of_one(tmp_path, cdme):
     assert narrow_to_file(suite, 20) == (narrow_to_file(suite, 0)[0], 10)
     together = of_cdme(tmp_path, corpus=f"cdme:{cdme}", file_list=files, repeats="3").suites[0]
     assert (together.repeats, together.repeats_per_file) == (3, 0)
+
+
+def test_only_what_is_said_is_kept(tmp_path):
+    (suite,) = resolve_settings({"leval_subset": "llm", "retrieve": "4", "vote": "0"}, {}, tmp_path).suites
+    assert dict(suite.family) == {"leval_subset": "llm"}
+    assert family_options(suite, LevalOptions) == LevalOptions(leval_subset="llm")
+    assert {suite.family: 1}[FamilyValues({"leval_subset": "llm"})] == 1
+
+
+def test_a_manifests_tables_give_it_back(tmp_path):
+    options = {
+        "retriever": "none,BM25",
+        "chunk_size": "64t",
+        "no_truncate": "true",
+        "leval_data": "a,b",
+        "preset": "quick",
+        "embedder_base_url": "http://h/v1",
+    }
+    settings = resolve_settings(options, {}, tmp_path)
+    run, suites = json.loads(json.dumps(settings_tables(settings)))
+    assert (suites[0]["leval_subset"], run["embedder_base_url"]) == ("scored", "http://h/v1")
+    assert read_settings("manifest.json", run, suites) == settings
+
+
+@pytest.mark.parametrize(
+    ("run", "suite"),
+    [
+        ({"seed": "0"}, {}), ({"seed": -1}, {}), ({"seed": 10**30}, {}), ({"seed": True}, {}), ({"seed": None}, {}),
+        ({"model": "mock:perfect"}, {}), ({"model_arg": ["dtype"]}, {}), ({"timeout": float("nan")}, {}),
+        ({"cache_policy": "none"}, {}), ({"results_dir": 1}, {}), ({"run_name": "\ud800"}, {}),
+        ({}, {"lengths": []}), ({}, {"repeats": 0}), ({}, {"depths": [None]}), ({}, {"chunk_size": {}}),
+    ],
+)  # fmt: skip
+def test_a_manifest_with_a_value_of_no_use_is_refused(run, suite, tmp_path):
+    options, suites = json.loads(json.dumps(settings_tables(resolve_settings({"preset": "quick"}, {}, tmp_path))))
+    with pytest.raises(InputError):
+        read_settings("manifest.json", options | run, [each | suite for each in suites])
+
+
+@pytest.mark.parametrize("tables", [(None, []), ({}, []), ({}, None), ([], [{}]), ({}, ["x"])])
+def test_what_is_no_manifest_is_refused(tables):
+    with pytest.raises(InputError, match="not a manifest"):
+        read_settings("manifest.json", *tables)
+
+
+def test_every_field_is_an_option_or_says_what_it_is():
+    keys = set(BY_KEY)
+    assert set(Settings.__struct_fields__) - keys == {"suites", "judge_prompt_sha256"}
+    assert set(Suite.__struct_fields__) - keys == {
+        "family", "judge_by_default", "keyword", "repeats_per_file", "spread", "tokenizer_model", "variants", "window",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("--needel", "--needel: did you mean --needle?"),
+        ("--answer_budget=3", "--answer_budget: write --answer-budget"),
+        ("--data_path", "--data_path (long-context-eval): here --documents FOLDER"),
+        ("--eval-prompt=x", "--eval-prompt (long-context-eval): here --judge-prompt FILE"),
+        ("--api-url", "--api-url (EvalScope): here --base-url"),
+        ("--contxt_lengths", "--contxt_lengths: here --lengths (of the text alone: --length-means context)"),
+        ("--frobnicate", None),
+    ],
+)
+def test_an_unknown_option_tells_which_was_meant(word, said):
+    assert list(hints([word, "x", "-q"])) == ([said] if said else [])
+
+
+def test_pytests_own_complaint_has_the_hint(pytester):
+    pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
+    result = pytester.runpytest_inprocess("--needel", "x")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unrecognized arguments: --needel*", "*--needel: did you mean --needle?"])
+    other = pytester.runpytest_inprocess("--lengths")
+    other.stderr.fnmatch_lines(["*expected one argument*", "*needlework run --help lists its options"])

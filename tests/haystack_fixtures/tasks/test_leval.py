@@ -1,4 +1,4 @@
-"""L-Eval's tasks on small data of ours in its layout; on its own data where that is there."""
+"""L-Eval's tasks on small data of ours in its layout, and on its own where that is there; files in its form."""
 
 import json
 import os
@@ -8,15 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.tasks.catalogue import TASKS
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, family_of
+from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_rule
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, SUBSETS, read_task
-from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context, mock_value, run_of
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))
 TREE = "The pear tree stood behind the mill. " * 60
 FERRY = "The ferry ran on Thursdays only. " * 60
@@ -192,18 +195,6 @@ def test_keys_tell_texts_and_cuts_apart_but_not_where_the_data_lies(data, tmp_pa
     assert len({flat, *others}) == 4
 
 
-def test_a_document_is_encoded_once(data, monkeypatch):
-    folder, whole = data(tpo=[row(TREE * 20, CHOICE, "exam")]), []
-    builder, cells = run(folder, "tpo", lengths="900,1200,1500", verify_prompts="false")
-    kind = type(builder.tokenizer)
-    encode = kind.encode
-    monkeypatch.setattr(kind, "encode", lambda self, text: (whole.append(len(text)), encode(self, text))[1])
-    builder = TrialBuilder(builder._settings, builder.tokenizer, Path())
-    for suite, cell in cells:
-        builder.build(suite, cell)
-    assert sum(size >= len(TREE * 20) for size in whole) == 1
-
-
 def test_the_table_has_every_task_once_with_a_scorer():
     assert len({task.task for task in LEVAL_TASKS.values()}) == len({task.file for task in LEVAL_TASKS.values()}) == 20
     for source in LEVAL_TASKS.values():
@@ -245,3 +236,87 @@ def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
     absent, items = done.stdout.splitlines()
     assert absent.startswith("--leval-data: 'hf:L4NLP/Absent': the hub gave nothing")
     assert items == "2"
+
+
+MILL = "The mill was built in 1791. "
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, *answers, evaluation="f1"):
+        row = {"input": MILL, "instructions": ["?"] * len(answers), "outputs": answers, "evaluation": evaluation}
+        (tmp_path / name).write_text(json.dumps(row), encoding="utf-8")
+        return str(tmp_path / name)
+
+    return write
+
+
+def asked(**given):
+    return [suite.task for suite in resolve_settings(given | {"model": ["mock:perfect"]}, {}, Path()).suites]
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "answers", "rule"),
+    [
+        ("f1", ["A"], "leval_f1"),
+        ("rouge", ["A"], "leval_rouge"),
+        ("exam", ["A", "(B) the ship", "C. the sea"], "leval_letter"),
+        ("exam", ["A", "ABD"], "leval_letters"),
+        ("exam", ["18", "-3.5", "$1,200", "40 %"], "leval_math"),
+        ("exam", ["A", "the mill"], "leval_topic"),
+        ("exam", ["A ship"], "leval_topic"),
+        ("exam", [], "leval_topic"),
+    ],
+)
+def test_rows_say_what_scores_them(evaluation, answers, rule):
+    assert own_rule(evaluation, answers) == rule
+
+
+@given(st.lists(st.sampled_from(["A", "BC", "12", "a word"])), st.randoms())
+def test_the_rule_does_not_depend_on_the_order_of_the_rows(answers, chance):
+    assert own_rule("exam", answers) == own_rule("exam", chance.sample(answers, len(answers)))
+
+
+def test_a_folder_or_a_pattern_has_every_file_of_the_form(file, tmp_path):
+    file("one.jsonl", "1791")
+    file("two.jsonl", "B", evaluation="exam")
+    (tmp_path / "log.jsonl").write_text('{"a": 1}\n')
+    assert asked(leval_data=str(tmp_path)) == ["leval_one", "leval_two"]
+    assert asked(leval_data=f"{tmp_path}/o*.jsonl") == ["leval_one"]
+    assert asked(leval_data=str(tmp_path), task="leval_two") == ["leval_two"]
+    (source,) = find_own_tasks(file("Harbour Notes.cleaned.jsonl", "1791"))
+    assert (source.task, source.scorer, source.group) == ("leval_harbour_notes_cleaned", "leval_f1", "open")
+    assert family_of(source.task) == "leval"
+
+
+def test_data_alone_asks_what_it_has_and_published_names_stay_what_they_are(file, tmp_path):
+    file("tpo.jsonl", "B", evaluation="exam")
+    file("mine.jsonl", "1791")
+    assert asked(leval_data=str(tmp_path)) == ["leval_tpo", "leval_mine"]
+    assert asked(leval_data=str(tmp_path), preset="leval", task="tpo") == ["leval_tpo"]
+    assert asked(leval_data=str(tmp_path), task="leval_mc") == ["leval_coursera", "leval_quality", "leval_tpo"]
+    assert "niah" in asked(leval_data=str(tmp_path), preset="quick")
+
+
+def test_a_broken_file_in_a_folder_stops_only_those_who_ask_it(file, tmp_path):
+    file("tpo.jsonl", "B", evaluation="exam")
+    path = Path(file("mine.jsonl", "1791"))
+    path.write_text(path.read_text() + "\n{")
+    assert asked(leval_data=str(tmp_path), task="leval_tpo") == ["leval_tpo"]
+    with pytest.raises(InputError, match=r"mine\.jsonl:2"):
+        find_own_tasks(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("TPO.jsonl", "its task would be leval_tpo"),
+        ("nowhere*.jsonl", "no file is called so"),
+        ("", "has no jsonl file"),
+    ],
+)
+def test_what_cannot_be_a_task_is_told(file, tmp_path, name, said):
+    if name.startswith("TPO"):
+        file(name, "B", evaluation="exam")
+    with pytest.raises(InputError, match=said):
+        asked(leval_data=str(tmp_path / name))

@@ -1,20 +1,125 @@
-"""Tasks on rows of published data sets, on rows of our own in their layouts: prompts as given, references, lengths."""
+"""Users' copies of published data sets: how they are read, and rows asked as published."""
 
 import json
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import lay_out, load_shape
-from needlework.haystack_fixtures.documents.data_set import RowSummary
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.documents.data_set import (
+    DataOptions,
+    DataSetLayout,
+    RowSummary,
+    chosen,
+    conditions,
+    iso_date,
+    open_data,
+)
 from needlework.haystack_fixtures.haystacks.documents import cut_middle
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
+from needlework.haystack_fixtures.tasks.published import aa_lcr
 from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, choice_question
 from needlework.haystack_fixtures.trials.contexts import fill_in
 from needlework.models.tokenizers.tokenizer import load_tokenizer
+from tests.aa_lcr_data import write_copy
 from tests.haystack_fixtures.tasks.built import mock_value, run_of
 from tests.parity.cases import cases
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
+
+GRAPHS = DataSetLayout("graphs", ("prompt", "problem_type"), "prompt", "prompt_chars", corrected="2026-02-27")
+BOOKS = DataSetLayout("books", ("_id", "context"), "context")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "parquet"])
+def test_every_kind_of_file_gives_the_same_rows(tmp_path, kind):
+    rows = [graph_row(number, edges=5 * number + 4) for number in range(5)]
+    path = Path(written(tmp_path / f"g.{kind}", rows))
+    data = open_data(str(path), GRAPHS)
+    assert [data.text(number) for number in (4, 0, 3, 1, 2)] == [rows[number]["prompt"] for number in (4, 0, 3, 1, 2)]
+    assert [entry.row["answer_nodes"] for entry in data.entries] == [row["answer_nodes"] for row in rows]
+    assert [entry.chars for entry in data.entries] == [len(row["prompt"]) for row in rows]
+    assert data.sha256 == sha256(path.read_bytes()).hexdigest()
+    assert all("prompt" not in entry.row for entry in data.entries)
+    # Characters are counted where no column has them.
+    books = [longbench_row(number, words=number + 1) for number in range(5)]
+    counted = open_data(written(tmp_path / f"b.{kind}", books), BOOKS)
+    assert [entry.chars for entry in counted.entries] == [len(row["context"]) for row in books]
+
+
+def test_csv_keeps_line_ends_and_quotes_of_its_texts(tmp_path):
+    rows = [deepmind_row(number) for number in range(3)]
+    rows[1]["queries"] = 'He said "yes",\nthen\r\nleft. ' + rows[1]["queries"]
+    data = open_data(written(tmp_path / "d.csv", rows), DataSetLayout("v2", ("queries", "answer"), "queries"))
+    assert [data.text(number) for number in range(3)] == [row["queries"] for row in rows]
+
+
+def test_a_folder_is_all_of_its_files_that_have_such_rows(tmp_path):
+    written(tmp_path / "a.jsonl", [graph_row(0)])
+    written(tmp_path / "b.parquet", [graph_row(1), graph_row(2)])
+    written(tmp_path / "other.json", [longbench_row(0)])
+    data = open_data(str(tmp_path), GRAPHS)
+    assert [(file.name, file.rows) for file in data.files] == [("a.jsonl", 1), ("b.parquet", 2)]
+    assert data.facts["rows"] == 3
+    assert data.text(2) == graph_row(2)["prompt"]
+
+
+def test_rows_from_before_a_correction_are_told(tmp_path):
+    early = open_data(written(tmp_path / "a.jsonl", [graph_row(0, added="04-12-2025")]), GRAPHS)
+    assert "before the correction of 2026-02-27" in early.outdated
+    assert early.facts["outdated"] == early.outdated
+    later = [graph_row(0, added="04-12-2025"), graph_row(1)]
+    assert open_data(written(tmp_path / "b.jsonl", later), GRAPHS).outdated == ""
+    undated = graph_row(0)
+    del undated["date_added"]
+    assert "no date_added" in open_data(written(tmp_path / "c.jsonl", [undated]), GRAPHS).outdated
+    dates = {"02-27-2026": "2026-02-27", "2025-12-05": "2025-12-05", "4/12/2025": "2025-04-12", 7: ""}
+    assert {text: iso_date(text) for text in dates} == dates
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.jsonl", "", "has no rows of graphs"),
+        ("a.jsonl", '{"prompt": "x"}\n', "has no problem_type"),
+        ("a.jsonl", '{"prompt": 1, "problem_type": "bfs"}\n', "its prompt is no text"),
+        ("a.jsonl", "{oh\n", "cannot be read"),
+        ("a.jsonl", "7\n", "it is no object"),
+        ("a.parquet", "PAR?", "is no parquet file"),
+        ("a.txt", "x", "give a file"),
+        ("gone", None, "is no file and no folder"),
+        ("", None, "has no file"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(tmp_path, name, content, said):
+    if content is not None:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        open_data(str(tmp_path / name), GRAPHS)
+
+
+def test_rows_are_chosen_by_their_columns_and_a_smaller_limit_is_a_part(tmp_path):
+    rows = [graph_row(number, "bfs" if number % 2 else "parents") for number in range(12)]
+    data = open_data(written(tmp_path / "a.jsonl", rows), GRAPHS)
+
+    def asked(**own):
+        found = chosen(data, DataOptions(**own), lambda entry: entry.row["problem_type"])
+        return [entry.number for entry in found]
+
+    assert asked(data_where=("problem_type=bfs",)) == asked(data_where=("problem_type = BFS",)) == [1, 3, 5, 7, 9, 11]
+    assert asked(data_where=("problem_type=bfs|parents", "date_added=02-27-2026")) == list(range(12))
+    few, more = asked(data_limit=2), asked(data_limit=4)
+    assert len(few) == 4
+    assert set(few) < set(more)
+    with pytest.raises(InputError, match="none of 12 rows is like that: problem_type is bfs, parents"):
+        asked(data_where=("problem_type=dfs",))
+    with pytest.raises(InputError, match="no such column"):
+        asked(data_where=("kind=bfs",))
+    assert conditions("--data-where", "n_needles=8, length=short|medium") == ("n_needles=8", "length=short|medium")
+    with pytest.raises(InputError, match="write COLUMN=VALUE"):
+        conditions("--data-where", "eight")
 
 
 @pytest.fixture
@@ -144,14 +249,11 @@ def test_filled_prompts_are_the_authors(variant, shape):
         assert sha256(text.encode()).hexdigest() == case["prompts"][variant]["sha256"]
 
 
-def test_the_authors_cut_by_tokens():
+def test_the_authors_cut_by_tokens_and_fill_in_placeholders_of_documents():
     for case in cases("field/longbench_v2_truncation"):
         ids = [33 + number % 90 for number in range(case["prompt_tokens"])]
         kept = cut_middle(ids, case["max_tokens"])
         assert (len(kept), "".join(map(chr, kept))) == (case["kept"], case["text"])
-
-
-def test_a_document_with_a_placeholder_is_filled_as_by_the_authors():
     question = choice_question(RowSummary(0, 0, longbench_row(0)))
     document, _ = as_authors_fill("He asked $Q$ and chose $C_B$. ", question)
     assert document == "He asked What did keeper 0 carry? and chose a rope."
@@ -172,3 +274,64 @@ def test_a_document_with_a_placeholder_is_filled_as_by_the_authors():
 def test_what_cannot_be_asked_is_one_line(run, preset, row, options, said):
     with pytest.raises(InputError, match=said):
         run(preset, "rows.jsonl", [row], **options)
+
+
+PROMPT = """BEGIN INPUT DOCUMENTS
+
+BEGIN DOCUMENT 1:
+It was passed in May.
+END DOCUMENT 1
+
+BEGIN DOCUMENT 2:
+The act has 12 sections.
+END DOCUMENT 2
+
+END INPUT DOCUMENTS
+
+Answer the following question using the input documents provided above.
+
+START QUESTION
+
+How many sections has the act?
+
+END QUESTION"""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_question_has_its_documents_in_their_order_whatever_their_names_became(tmp_path, packed):
+    builder, cells = run_of(tmp_path, preset="aa-lcr", data=write_copy(tmp_path, packed=packed), judge=["mock:judge"])
+    first, *others = [builder.build(suite, cell) for suite, cell in cells if cell.repeat == 0]
+
+    assert first.prompt.messages[-1].content == PROMPT
+    assert [trial.cell.needle for trial in (first, *others)] == ["q001", "q002", "q003"]
+    samples = [trial.asked.reference["sample"] for trial in (first, *others)]
+    assert samples[0] == samples[1] != samples[2], "questions on one set of documents are one sample"
+    assert len(cells) == 9, "three repeats"
+    suite = cells[0][0]
+    assert TASKS["aa_lcr"].notes(suite, False) == [
+        "1 questions are left out, as the copy lacks a text of theirs (q004: losttxt)"
+    ]
+
+
+def test_answers_of_one_version_are_refused_with_the_judge_of_the_other(tmp_path, monkeypatch):
+    data = write_copy(tmp_path)
+
+    def cells(preset):
+        return grid(resolve_settings({"preset": preset, "data": data, "judge": ["mock:judge"]}, {}, tmp_path))
+
+    with pytest.raises(InputError, match=r"the answers of version 1\.1, .*: --preset aa-lcr"):
+        cells("aa-lcr-1-0")
+    monkeypatch.setattr(aa_lcr, "answers_version", lambda _data: "1.0")
+    with pytest.raises(InputError, match=r"the answers of version 1\.0, .*: --preset aa-lcr-1-0"):
+        cells("aa-lcr")
+    assert len(cells("aa-lcr-1-0")) == 3
+
+
+def test_a_copy_without_texts_is_refused(tmp_path):
+    write_copy(tmp_path)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (tmp_path / "AA-LCR_Dataset.csv").rename(alone / "AA-LCR_Dataset.csv")
+
+    with pytest.raises(InputError, match="has none of the documents' texts"):
+        run_of(tmp_path, preset="aa-lcr", data=str(alone), judge=["mock:judge"])

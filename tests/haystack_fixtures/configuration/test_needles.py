@@ -1,15 +1,101 @@
-"""Needles that are said with the run, in place of a set's name; notes on what does not go together."""
+"""Needle sets, ours and the user's; needles that are said with the run; notes on what does not go together."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.messages import notes, unused
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.needles.needle_sets import load_needle_set
+from needlework.haystack_fixtures.needles.needle_sets import draw_codes, load_needle_set, needle_names
+
+
+@given(seed=st.integers(0, 10**9), repeat=st.integers(0, 1000), language=st.sampled_from(["en", "zh"]))
+def test_a_drawn_needle_holds_its_key_and_its_value_once(seed, repeat, language):
+    (needle,) = draw_codes(language, seed=seed, repeat=repeat)
+    assert needle.text.count(needle.answer) == 1
+    assert needle.text.count(needle.key) == 1
+    assert needle.key in needle.question
+    assert needle.answer not in needle.question
+    assert draw_codes(language, seed=seed, repeat=repeat) == (needle,)
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "needles", "diff", "keyword"),
+    [
+        ("san_francisco", "en", 1, None, None),
+        ("san_francisco", "zh", 1, None, None),
+        ("cdme", "zh", 1, None, None),
+        ("pizza", "en", 3, None, ""),
+        ("italy", "zh", 3, 25, "Jack"),
+    ],
+)
+def test_built_in_sets(name, language, needles, diff, keyword):
+    found = load_needle_set(name, language)
+    assert len(found.needles) == needles
+    assert (found.joint and found.joint.diff, found.joint and found.joint.keyword) == (diff, keyword)
+    for needle in found.needles:
+        assert needle.answer.casefold() in needle.text.casefold()
+
+
+def test_a_users_toml_file(tmp_path):
+    file = tmp_path / "My needles.toml"
+    file.write_text(
+        '[[needle]]\nneedle = "Ada keeps owls."\nquestion = "Who keeps owls?"\nanswer = "Ada"\nkeyword = "Ada"\n'
+        'distractors = ["Bob keeps hens."]\ndistractor_answers = ["Bob"]\n'
+    )
+    (needle,) = load_needle_set(str(file), "en").needles
+    assert (needle.name, needle.answer, needle.distractors) == ("my_needles", "Ada", ("Bob keeps hens.",))
+
+
+def test_a_users_jsonl_file_also_with_opencompass_field_names(tmp_path):
+    file = tmp_path / "needles.jsonl"
+    rows = [
+        {"needle": "A is 1.", "question": "What is A?", "answer": "1"},
+        {"needle": "B is 2.", "retrieval_question": "What is B?", "arg1": "B", "arg2": "2", "language": "English"},
+    ]
+    file.write_text("\n".join(json.dumps(row) for row in rows) + "\n\n")
+    assert needle_names(str(file), "en") == ("needles1", "needles2")
+    assert load_needle_set(str(file), "en").needles[1].question == "What is B?"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.toml", "", "has no needles; add [[needle]] tables with"),
+        ("a.toml", "x = [", "not valid TOML"),
+        ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\n", "required field `answer`"),
+        ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\nhaystack='?'\n", "unknown field `haystack`"),
+        ("a.toml", "[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\ndistractors='one'\n", "Expected `array`"),
+        ("a.toml", "needle = [1]\n", "Expected `object`"),
+        ("a.toml", "[joint]\nquestion='q'\n[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\n", "[joint] needs"),
+        ("a.jsonl", "{bad\n", ":1': is not JSON"),
+        ("a.jsonl", "[1]\n", "one object"),
+        ("a.jsonl", "", "has no needles; add lines with"),
+    ],
+)
+def test_a_wrong_file_is_one_line_that_names_it(tmp_path, name, text, said):
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(InputError, match=rf"{name}.*{re.escape(said)}"):
+        load_needle_set(str(file), "en")
+
+
+def test_unknown_names_and_languages():
+    with pytest.raises(InputError, match="use codes, codes_each, cdme"):
+        load_needle_set("nowhere", "en")
+    with pytest.raises(InputError, match="it has zh"):
+        load_needle_set("italy", "en")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_needle_set("missing.toml", "en")
+    with pytest.raises(InputError, match="is no JSON of needles"):
+        load_needle_set('{"needles": 3}', "en")
+
 
 NEEDLE, QUESTION = "\nThe best pizza in Oslo is at Peppes.\n", "Where is the best pizza in Oslo?"
 
@@ -53,9 +139,6 @@ def test_several_needles_have_one_question_over_all(tmp_path, said):
     found = suites(tmp_path, preset="evalscope", needles=said, question="A and B?")
     assert {suite.task for suite in found} == {"multi_needle"}
     assert [needle.text for needle in load_needle_set(found[0].needle_set, "en").needles] == ["A is 1.", "B is 2."]
-
-
-def test_several_needles_where_a_preset_has_both_tasks(tmp_path):
     several = {"preset": "standard", "needles": ["A is 1.", "B is 2."], "question": "A and B?"}
     with pytest.raises(InputError, match="niah asks about one needle: give --task multi_needle"):
         suites(tmp_path, **several)
@@ -78,11 +161,6 @@ def test_what_cannot_be_meant_is_one_line(tmp_path, said, message):
         suites(tmp_path, **said)
 
 
-def test_a_spec_that_is_no_json_of_needles_is_one_line():
-    with pytest.raises(InputError, match="is no JSON of needles"):
-        load_needle_set('{"needles": 3}', "en")
-
-
 def test_a_presets_needle_and_a_set_of_the_command_line(tmp_path):
     mine = preset(tmp_path, f"needle = {json.dumps(NEEDLE)}\nretrieval_question = '{QUESTION}'\nkeyword = 'Peppes'")
     (suite,) = suites(tmp_path, preset=mine)
@@ -98,21 +176,11 @@ def told(folder, **said):
     return [line for line in notes(resolve_settings(said, {}, folder)) if "is not in its needle" in line]
 
 
-@pytest.mark.parametrize(
-    ("needle", "answer", "lines"),
-    [
-        ("The code is 57.", "7", 1),
-        ("Three owls live there.", "three", 0),
-        ("密码是五。", "五", 0),
-    ],
-)
-def test_an_answer_that_its_needle_does_not_say(tmp_path, needle, answer, lines):
-    printed = told(tmp_path, needle=needle, question="Which?", answer=answer)
-    assert len(printed) == lines
-    assert not any("more" in line for line in printed)
-
-
-def test_a_file_of_needles_has_one_line_however_many(tmp_path):
+def test_an_answer_that_its_needle_does_not_say(tmp_path):
+    answers = {"The code is 57.": "7", "Three owls live there.": "three", "密码是五。": "五"}
+    lines = [len(told(tmp_path, needle=text, question="Which?", answer=answer)) for text, answer in answers.items()]
+    assert lines == [1, 0, 0]
+    # A file has one line, however many needles are so.
     rows = ['{"needle": "It is 5.", "question": "What?", "answer": "7"}'] * 3
     file = tmp_path / "owls.jsonl"
     file.write_text("\n".join(rows))
@@ -121,9 +189,7 @@ def test_a_file_of_needles_has_one_line_however_many(tmp_path):
     assert not told(tmp_path, needle_set=str(file), scorer="judge_llmtest", judge="mock:judge")
     file.write_text("")
     assert not told(tmp_path, needle_set=str(file))  # the run refuses it, where it asks
-
-
-def test_several_needles_answer_together_and_published_ones_are_as_published(tmp_path):
+    # Several needles answer together, and published ones are as published.
     together = '["Ada has 3 owls.", "Ben has 4 owls."]'
     assert not told(tmp_path, needles=together, question="How many?", answer="7", task="multi_needle")
     for name in built_in_presets():
