@@ -9,11 +9,12 @@ import sys
 import time
 import tomllib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import platformdirs
 
@@ -53,6 +54,7 @@ def write_whole(path: Path | str, content: bytes, *, durable: bool = True) -> No
 
 
 _LARGEST = 64 * 2**20  # bytes
+Read = TypeVar("Read")
 
 
 def read_text(option: str, name: str | Path, remedy: str = "give the path of a UTF-8 text file") -> str:
@@ -70,6 +72,20 @@ def read_text(option: str, name: str | Path, remedy: str = "give the path of a U
         raise InputError(option, name, f"cannot be read ({error.strerror}); {remedy}") from None
     except (ValueError, RuntimeError):  # a NUL in the name; the home folder of nobody
         raise InputError(option, name, f"is no path; {remedy}") from None
+
+
+@lru_cache(32)
+def _read_version(read: Callable[..., Read], path: str | Path, args: tuple[Any, ...], _version: object) -> Read:
+    return read(path, *args)
+
+
+def read_once(read: Callable[..., Read], path: str | Path, *args: Hashable) -> Read:
+    """`read(path, *args)`, remembered while the file does not change: every trial asks for it."""
+    try:
+        stat = Path(path).expanduser().stat()
+    except (OSError, ValueError, RuntimeError):
+        return read(path, *args)  # which says what is wrong
+    return _read_version(read, path, args, (stat.st_mtime_ns, stat.st_size))
 
 
 def read_toml(option: str, name: str | Path, remedy: str = "give the path of a TOML file") -> dict[str, Any]:

@@ -52,16 +52,8 @@ _USUAL_RANGES[LLMTEST] = {"lengths": (1000, 16000, 35), "depths": (0, 100, 35)}
 _LANGUAGES = {"english": "en", "chinese": "zh"}
 
 
-@dataclass(frozen=True, slots=True)
-class Translated:
-    """A table by our keys."""
-
-    values: Mapping[str, Any]  # of TOML's types
-    left: tuple[str, ...]  # names that no key of ours takes over
-
-
-def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Translated:
-    """The table with our keys; those that no published system has keep their names and values.
+def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> tuple[dict[str, Any], list[str]]:
+    """Return the table with our keys, and the names that no key of ours takes over. Names of no system stay.
 
     `peer`: the system whose table it is: its defaults stand for what is left out of a range, and a list of its wins
     over a range. Without it names may be mixed, and two names of one thing are refused. A value of
@@ -95,15 +87,15 @@ def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Trans
         became[_TYPE] = "depth_spacing"
     if "length_means" not in values and became.keys() & {"context_lengths", "length", *_LENGTHS}:
         values["length_means"] = "context"  # as these names mean it
-    return Translated(values, tuple(left))
+    return values, left
 
 
 def our_names(where: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
     """The table with our keys. Raises `InputError`, with a remedy, for a name that we have no key for."""
-    names = translated(where, table)
-    if names.left:
-        raise InputError(where, names.left[0], f"here: {NAMES[names.left[0]].here}")
-    return names.values
+    values, left = translated(where, table)
+    if left:
+        raise InputError(where, left[0], f"here: {NAMES[left[0]].here}")
+    return values
 
 
 def _once(where: str, became: Mapping[str, str], ours: str, name: str) -> None:

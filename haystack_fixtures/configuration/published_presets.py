@@ -133,7 +133,7 @@ def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[st
             known[key] = parts if isinstance(value, tuple) else value
         elif value is not None:
             notes.append(_note(key, value))
-    values = dict(translated(f"--preset {path}", known, peer=peer).values)
+    values, _ = translated(f"--preset {path}", known, peer=peer)
     if isinstance(values.get("needles"), list) and len(values["needles"]) == 1:
         values["needle"] = values.pop("needles")[0]
     several = values.get("needles")

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -20,6 +19,7 @@ import regex
 
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
+from needlework.core.files import read_once
 from needlework.haystack_fixtures.documents.near_copies import word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 
@@ -55,15 +55,8 @@ class QuestionSet:
 
 
 def read_question_set(path: str) -> QuestionSet:
-    """Read a file; the last ones stay in memory while they do not change. A rejected row is not asked.
-
-    Raises `InputError`, with the row's key, where a row has no question, answer or document.
-    """
-    try:
-        stat = Path(path).expanduser().stat()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _unreadable(OPTION, path, error) from None
-    return _read(path, stat.st_mtime_ns, stat.st_size)
+    """Read a file; a rejected row is not asked. Raises `InputError`, with a row's key for what it lacks."""
+    return read_once(_read_question_set, path)
 
 
 def read_rows(path: str, option: str = OPTION) -> tuple[Rows, str]:
@@ -132,8 +125,7 @@ def question_file(rows: Rows) -> bytes:
         return f"{json.dumps(rows, indent=1)}\n".encode()
 
 
-@lru_cache(4)
-def _read(path: str, _changed: int, _size: int) -> QuestionSet:
+def _read_question_set(path: str) -> QuestionSet:
     rows, digest = read_rows(path, OPTION)
     for key, row in rows.items():
         for status in _statuses(row):

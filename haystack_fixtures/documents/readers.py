@@ -103,7 +103,7 @@ def read_file(path: Path, name: str) -> FileTexts:
         if ending == ".jsonl":
             return _rows(_decoded(path.read_bytes()), name)
         read = _READERS.get(ending)
-        text = _unknown_kind(path) if read is None else read(_not_blank(path.read_bytes()))
+        text = _only_string(path) if read is None else read(_not_blank(path.read_bytes()))
         return FileTexts(((name, _usable(text)),))
     except UnusableError as error:
         return FileTexts(left_out=((name, str(error)),))
@@ -230,21 +230,16 @@ def _text_or_string(data: bytes) -> str:
     return text if string is None else string
 
 
-def _one_string(data: bytes) -> str:
-    string = _json_string(_decoded(data))
-    if string is None:
-        raise UnusableError("JSON, but not one string: write one document a row as .jsonl")
-    return string
-
-
-def _unknown_kind(path: Path) -> str:
-    """The text of a file of an unknown kind, which is a document only where it is one JSON string."""
+def _only_string(path: Path) -> str:
+    """The text of a JSON file, or one of an unknown kind: a document only where it is one JSON string."""
     with path.open("rb") as file:
         begins = file.read(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b'"')
     string = _json_string(_decoded(path.read_bytes())) if begins else None
     if string is None:
-        remedy = ": save it as PDF or text" if path.suffix.lower() in _CONVERTIBLE else ""
-        raise UnusableError(f"{path.suffix or 'a name without an ending'} {_OTHER_KIND}{remedy}")
+        ending = path.suffix.lower()
+        remedy = ": save it as PDF or text" if ending in _CONVERTIBLE else ""
+        reason = "JSON, but not one string: write one document a row as .jsonl" if ending == ".json" else ""
+        raise UnusableError(reason or f"{path.suffix or 'a name without an ending'} {_OTHER_KIND}{remedy}")
     return string
 
 
@@ -353,7 +348,6 @@ def _docx_text(data: bytes) -> str:
 _READERS: dict[str, Callable[[bytes], str]] = {
     **dict.fromkeys((".txt", ".md", ".csv", ".tsv"), _text_or_string),
     **dict.fromkeys((".html", ".htm"), page_text),
-    ".json": _one_string,
     ".pdf": _pdf_text,
     ".docx": _docx_text,
 }

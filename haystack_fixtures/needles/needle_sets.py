@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from needlework.core.draws import below, draws, pick
 from needlework.core.errors import InputError
-from needlework.core.files import parse_toml, read_text
+from needlework.core.files import parse_toml, read_once, read_text
 from needlework.core.grid import slug
 from needlework.core.prompts import JointQuestion, Needle, NeedleSet
 
@@ -76,7 +76,7 @@ def load_needle_set(spec: str, language: str) -> NeedleSet:
     """Load a set with its needles: one of ours by name, a user's `.toml` or `.jsonl`, or the run's own."""
     if is_inline(spec):
         return load_inline(spec, language)
-    return _from_path(Path(spec), language) if is_own(spec) else _ours(spec, language)
+    return read_once(_read_set, Path(spec), language) if is_own(spec) else _ours(spec, language)
 
 
 def set_with(needles: Sequence[object], question: object) -> str | None:
@@ -110,18 +110,7 @@ def _built_in() -> dict[str, list[str]]:
     return languages
 
 
-def _from_path(path: Path, language: str) -> NeedleSet:
-    """Read a set; cached until the file changes, as every trial asks for it."""
-    try:
-        stat = path.expanduser().stat()
-        version = (stat.st_mtime_ns, stat.st_size)
-    except (OSError, ValueError, RuntimeError):
-        version = None  # reading it says what is wrong
-    return _read_set(path, language, version)
-
-
-@lru_cache(16)
-def _read_set(path: Path, language: str, _version: tuple[int, int] | None) -> NeedleSet:
+def _read_set(path: Path, language: str) -> NeedleSet:
     text = read_text(OPTION, path)
     table = {"needle": list(_json_lines(path, text))} if path.suffix == ".jsonl" else parse_toml(OPTION, path, text)
     return _needle_set(slug(path.stem.lower()), language, text, table, str(path))

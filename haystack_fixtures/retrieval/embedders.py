@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+import msgspec
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError, printable
@@ -237,21 +239,21 @@ class ServedEmbedder:
         return _vectors(content, count)
 
 
+class _Row(Struct):
+    embedding: Annotated[list[Annotated[float, Meta(gt=-_LARGEST_NUMBER, lt=_LARGEST_NUMBER)]], Meta(min_length=1)]
+    index: int | None = None
+
+
 def _vectors(content: Any, count: int) -> list[EmbeddedText] | AttemptFault:
     """The vectors of a reply, by index; a fault unless it has one finite vector for each text, all alike."""
-    rows = content.get("data") if isinstance(content, dict) else None
-    if not isinstance(rows, list) or len(rows) != count:
-        there = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
-        return AttemptFault("protocol", f"the reply to {count} texts has {there}")
-    by_index: dict[int, list[float]] = {}
-    for at, row in enumerate(rows):
-        vector = row.get("embedding") if isinstance(row, dict) else None
-        index = row.get("index", at) if isinstance(row, dict) else None
-        numbers = vector if isinstance(vector, list) else []
-        finite = [type(number) in (int, float) and abs(number) < _LARGEST_NUMBER for number in numbers]
-        if not finite or not all(finite) or not isinstance(index, int):
-            return AttemptFault("protocol", "a vector of the reply is no list of numbers")
-        by_index[index] = cast("list[float]", vector)
-    if by_index.keys() != set(range(count)) or len({len(vector) for vector in by_index.values()}) != 1:
-        return AttemptFault("protocol", "the vectors of the reply are not one for each text, of one length")
+    try:
+        rows = msgspec.convert(content["data"], list[_Row])
+    except (TypeError, KeyError, msgspec.ValidationError) as error:
+        return AttemptFault("protocol", f"the reply has no list of vectors ({error})")
+    by_index = {at if row.index is None else row.index: row.embedding for at, row in enumerate(rows)}
+    lengths = {len(vector) for vector in by_index.values()}
+    if len(rows) != count or by_index.keys() != set(range(count)) or len(lengths) != 1:
+        return AttemptFault(
+            "protocol", f"{len(rows)} vectors came, not one for each text, of one length"
+        )
     return [EmbeddedText(np.asarray(by_index[at], np.float32)) for at in range(count)]

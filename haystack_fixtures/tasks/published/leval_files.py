@@ -5,7 +5,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from glob import glob
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from needlework.core.errors import InputError
+from needlework.core.files import read_once
 from needlework.core.options import path
 from needlework.haystack_fixtures.documents.data_set import hub_folder
 from needlework.haystack_fixtures.haystacks.documents import Keep
@@ -192,10 +192,9 @@ def read_task(data: str, task: LevalTask) -> LevalFile:
 
 
 def read_leval_file(path: Path) -> LevalFile:
-    """Read a file of L-Eval's form; it stays in memory while it does not change. Raises `InputError`."""
+    """Read a file of L-Eval's form. Raises `InputError`."""
     try:
-        stat = path.stat()
-        return _read(path, stat.st_mtime_ns, stat.st_size)
+        return read_once(_read, path)
     except OSError as error:
         raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
 
@@ -210,8 +209,7 @@ def has_leval_form(path: Path) -> bool:
     return isinstance(row, dict) and {"input", "instructions", "outputs"} <= row.keys()
 
 
-@lru_cache(None)
-def _read(path: Path, _changed: int, _size: int) -> LevalFile:
+def _read(path: Path) -> LevalFile:
     data = path.read_bytes()
     documents: dict[str, int] = {}
     counts: Counter[int] = Counter()  # questions of each document

@@ -12,6 +12,7 @@ from typing import Any
 
 from needlework.core.draws import below, draws, pick, shuffled
 from needlework.core.errors import InputError
+from needlework.core.files import read_once
 from needlework.core.grid import Cell
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.haystacks.listing import Listing
@@ -215,16 +216,11 @@ def _numbers_in_drawn_order(rng: Random, total: int, taken: Collection[int] = ()
 
 
 def read_questions(path: str) -> QuestionFile:
-    """Read a file; the last ones stay in memory while they do not change. Raises `InputError`."""
-    try:
-        stat = Path(path).stat()
-    except OSError as error:
-        raise InputError(QUESTIONS, path, f"cannot be read ({error.strerror})") from None
-    return _read(path, stat.st_mtime_ns, stat.st_size)
+    """Read a file. Raises `InputError`."""
+    return read_once(_read, path)
 
 
-@lru_cache(2)
-def _read(path: str, _changed: int, _size: int) -> QuestionFile:
+def _read(path: str) -> QuestionFile:
     try:
         data = Path(path).read_bytes()
         content = json.loads(data)
