@@ -253,7 +253,5 @@ def _vectors(content: Any, count: int) -> list[EmbeddedText] | AttemptFault:
     by_index = {at if row.index is None else row.index: row.embedding for at, row in enumerate(rows)}
     lengths = {len(vector) for vector in by_index.values()}
     if len(rows) != count or by_index.keys() != set(range(count)) or len(lengths) != 1:
-        return AttemptFault(
-            "protocol", f"{len(rows)} vectors came, not one for each text, of one length"
-        )
+        return AttemptFault("protocol", f"{len(rows)} vectors came, not one for each text, of one length")
     return [EmbeddedText(np.asarray(by_index[at], np.float32)) for at in range(count)]

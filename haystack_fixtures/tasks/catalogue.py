@@ -13,6 +13,7 @@ from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks import (
     agent_log,
     aggregate,
+    arms,
     chains,
     examples,
     graph,
@@ -23,18 +24,6 @@ from needlework.haystack_fixtures.tasks import (
     semantic,
     state_world,
     statements,
-)
-from needlework.haystack_fixtures.tasks.arms import (
-    absent,
-    arms_of,
-    asks_whole,
-    check_arms,
-    check_length_means,
-    compacted,
-    focused,
-    may_abstain,
-    split_label,
-    with_retriever,
 )
 from needlework.haystack_fixtures.tasks.published import (
     aa_lcr,
@@ -93,7 +82,7 @@ class Series:
     @property
     def retriever(self) -> str:
         """The retriever that finds the context of these cells; empty without one."""
-        return split_label(self.cells[0].needle, arms_of(self.task, self.suite))[1]
+        return arms.split_label(self.cells[0].needle, arms.arms_of(self.task, self.suite))[1]
 
 
 def task_named(name: str, tasks: Tasks = TASKS) -> Task:
@@ -118,8 +107,8 @@ def family_of(task: str) -> str:
 
 def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
     """The question of a cell, be it a control or a retriever's."""
-    label, arm = split_label(cell.needle, arms_of(task, suite))
-    label, control = split_label(label, () if arm else controls_of(task, suite))
+    label, arm = arms.split_label(cell.needle, arms.arms_of(task, suite))
+    label, control = arms.split_label(label, () if arm else controls_of(task, suite))
     if not control and not arm:
         question = task.ask(suite, cell, seed)
     else:
@@ -129,16 +118,16 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
         question = task.ask(suite, replace(cell, needle=label, depth=depth), seed)
     known = _OPEN | {"question": question.question, "language": suite.language}
     question = replace(question, reference=known | question.reference)
-    check_length_means(suite, question.context)
+    arms.check_length_means(suite, question.context)
     if "absent" in controls_of(task, suite):
-        question = may_abstain(question, suite.language)
+        question = arms.may_abstain(question, suite.language)
     if arm:
-        return with_retriever(question, arm, label)
+        return arms.with_retriever(question, arm, label)
     if control == "absent":
-        return absent(question, suite.language, label)
+        return arms.absent(question, suite.language, label)
     if control == "compacted":
-        return compacted(question, suite, label)
-    return focused(question, label) if control == "focused" else question
+        return arms.compacted(question, suite, label)
+    return arms.focused(question, label) if control == "focused" else question
 
 
 def controls_of(task: Task, suite: Suite) -> tuple[str, ...]:
@@ -164,7 +153,7 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
     pairs = [(task_named(suite.task, tasks), suite) for suite in settings.suites]
     for check in dict.fromkeys(task.check for task, _ in pairs if task.check):
         check([suite for task, suite in pairs if task.check == check])
-    check_arms(pairs)
+    arms.check_arms(pairs)
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
@@ -226,9 +215,9 @@ def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tupl
         lengths = task.lengths(suite, label)
         if not lengths:  # a row of a data set that is longer than every length
             continue
-        if asks_whole(task, suite):
+        if arms.asks_whole(task, suite):
             yield label, lengths, task.depths(suite)
-        for arm in (*arms_of(task, suite), *controls_of(task, suite)):
+        for arm in (*arms.arms_of(task, suite), *controls_of(task, suite)):
             yield f"{label}_{arm}", (min(lengths),) if arm == "focused" else lengths, (None,)
 
 

@@ -253,10 +253,10 @@ def test_what_fails_in_passing_is_tried_again(tmp_path):
         ({"error": "no"}, "has no list of vectors"),
         ({"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}, "not one for each text"),
         ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}, "of one length"),
-        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": "AAAA"}]}, "has no list of vectors"),
-        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [float("nan")]}]}, "has no list of vectors"),
-        ({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1e300]}]}, "has no list of vectors"),
-        ({"data": [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}]}, "has no list of vectors"),
+        *(
+            ({"data": [{"index": at, "embedding": vector} for at, vector in enumerate(two)]}, "has no list of vectors")
+            for two in (([1], "AAAA"), ([1], [float("nan")]), ([1], [1e300]), ([], []))
+        ),
         ([], "has no list of vectors"),
     ],
 )
