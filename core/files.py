@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import platformdirs
 
@@ -75,7 +75,7 @@ def read_text(option: str, name: str | Path, remedy: str = "give the path of a U
 
 
 @lru_cache(32)
-def _read_version(read: Callable[..., Read], path: str | Path, args: tuple[Any, ...], _version: object) -> Read:
+def _read_version(read: Callable[..., Any], path: str | Path, args: tuple[Any, ...], _version: object) -> Any:
     return read(path, *args)
 
 
@@ -85,7 +85,7 @@ def read_once(read: Callable[..., Read], path: str | Path, *args: Hashable) -> R
         stat = Path(path).expanduser().stat()
     except (OSError, ValueError, RuntimeError):
         return read(path, *args)  # which says what is wrong
-    return _read_version(read, path, args, (stat.st_mtime_ns, stat.st_size))
+    return cast(Read, _read_version(read, path, args, (stat.st_mtime_ns, stat.st_size)))
 
 
 def read_toml(option: str, name: str | Path, remedy: str = "give the path of a TOML file") -> dict[str, Any]:

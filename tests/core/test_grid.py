@@ -115,18 +115,6 @@ def test_needlebench_presets_have_the_published_grids(tmp_path):
         assert len(settings.suites) == 6
 
 
-def test_presets_have_the_published_sizes(tmp_path):
-    def sizes(name):
-        suites = resolve_settings({"preset": name}, {}, tmp_path).suites
-        return [(suite.language, len(suite.lengths), len(suite.depths), suite.repeats) for suite in suites]
-
-    assert sizes("llmtest") == [("en", 35, 35, 1)]
-    assert sizes("evalscope") == [("en", 10, 10, 1), ("zh", 10, 10, 1)]
-    assert sizes("cdme-8k") == [("zh", 8, 20, 10)]
-    assert sizes("cdme-32k") == [("zh", 32, 20, 10)]
-    assert sizes("cdme-200k") == [("zh", 13, 20, 10)]
-
-
 @pytest.mark.parametrize(
     ("parse", "text", "spacing", "values"),
     [

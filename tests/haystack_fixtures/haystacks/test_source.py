@@ -1,6 +1,5 @@
 """Haystack sources: sentence ends in many scripts, seeded order, the cache; tokens of pieces are those of the whole."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
-from needlework.haystack_fixtures.haystacks.frame import PromptFrame, draft_of
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from needlework.haystack_fixtures.haystacks.splice import Range, remembering, splice, text_of
-from tests.haystack_fixtures.haystacks.outer import corpus_of, open_source, outer
+from tests.haystack_fixtures.haystacks.outer import corpus_of, open_source
 from tests.strategies import scraps, texts
 
 
@@ -189,24 +186,3 @@ def test_only_windows_are_encoded(tokenizer):
     stretches = Range(source, 0, 50_000), Range(source, 50_000, 110_000)
     splice(["Read this: ", stretches[0], " A needle. ", stretches[1], " Why?"], counting)
     assert sum(map(len, encoded)) < 3000
-
-
-def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer, tmp_path):
-    text = "".join(
-        f"Ferry {n} left at {n % 24}:05, or so they said{'; nobody knew' * (n % 3)}.{(' ', chr(10) * 2)[n % 7 == 0]}"
-        for n in range(300)
-    )
-    source = open_source(corpus_of(text), tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
-    needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
-    for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
-        outer_text = replace(outer(tokenizer, "Read.\n", "\nWhich?", 900), bos=())
-        frame = PromptFrame(outer_text, source, needles, depths)
-        for cuts in (
-            cuts_near(source, 900, reach=10, any_grapheme=False),
-            cuts_near(source, 900, reach=5, any_grapheme=True),
-            patched_cuts(source, 900),
-        ):
-            for number in range(len(cuts.tokens)):
-                cut = cuts.cut(number)
-                draft = draft_of(frame, cut)
-                assert draft.count == len(tokenizer.encode(text_of(draft.pieces)).ids)

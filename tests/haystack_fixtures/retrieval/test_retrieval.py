@@ -31,7 +31,7 @@ from needlework.haystack_fixtures.retrieval.search import (
 from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings, vector
-from tests.haystack_fixtures.tasks.built import context, mock_value, run_of
+from tests.haystack_fixtures.tasks.built import context, run_of
 from tests.llama_server import embedding_server  # noqa: F401 - a fixture
 from tests.loopback import Said, loopback
 from tests.strategies import texts
@@ -388,20 +388,6 @@ def leval_run(tmp_path):
 def leval_trials(leval_run, **options):
     builder, cells = leval_run(**options)
     return {cell.needle: builder.build(suite, cell) for suite, cell in cells}
-
-
-def test_each_retriever_is_a_series_of_cells_of_its_own(leval_run):
-    with loopback(embeddings) as server:
-        found = leval_trials(
-            leval_run, retriever="none,bm25,dense", embedder="openai:words", embedder_base_url=server.url, retrieve="2"
-        )
-    assert list(found) == ["doc0_q0", "doc0_q0_bm25", "doc0_q0_dense", "doc0_q1", "doc0_q1_bm25", "doc0_q1_dense"]
-    for name in ("doc0_q0_bm25", "doc0_q0_dense"):
-        assert "The pear tree stood behind the mill." in context(found[name])
-        assert found[name].asked.reference["twin"] == "doc0_q0"
-        assert found[name].asked.reference["answers"] == ("A",)
-        assert mock_value(found[name], "perfect") == 1
-    assert found["doc0_q0"].retrieved is None
 
 
 def test_a_retriever_searches_the_whole_document_and_chunks_are_cut_at_the_end_of_the_last(leval_run):

@@ -24,7 +24,6 @@ from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 from needlework.haystack_fixtures.trials.builder import TrialBuilder, trial_key
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.preparation import filled
-from tests.chat_templates import IRREGULAR, REGULAR, templated
 
 QUESTION = "At which berth does the Aurora lie? Reply with the number only."
 GIVEN = Conversation(
@@ -107,20 +106,6 @@ def test_the_plain_form_for_base_models(name, tmp_path):
 def test_what_has_no_place_in_a_conversation_is_refused(name, options, remedy, tmp_path):
     with pytest.raises(InputError, match=remedy):
         build(name, tmp_path, **options)
-
-
-def test_templates(tmp_path):
-    inner = load_tokenizer("o200k_base")
-    strict = templated(inner, REGULAR["brackets, alternating"])
-    assert build("given", tmp_path, tokenizer=strict).prompt.flags == ("merged_roles",)
-    assert build("growing", tmp_path, tokenizer=strict).prompt.flags == ()
-    with pytest.raises(InputError, match="takes no system role"):
-        build("growing", tmp_path, tokenizer=strict, system_prompt="Be short.")
-    numbers = templated(inner, IRREGULAR["numbers its messages"])
-    assert build("given", tmp_path, tokenizer=numbers).prompt.tokens  # what is as it is needs no regular template
-    with pytest.raises(InputError, match="--template raw"):
-        build("growing", tmp_path, tokenizer=numbers)
-    assert build("growing", tmp_path, tokenizer=numbers, template="raw").prompt.slack <= 2
 
 
 MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}

@@ -55,16 +55,6 @@ def test_the_second_answer_of_sci_fi_is_stored_with_the_first(run, project, mode
     assert failed["outcome"] == "error"
 
 
-def test_what_is_cut_is_told_and_what_may_not_be_cut_is_skipped(run, project):
-    run("--lengths=800", "-k", "tpo")
-    assert {record["outcome"] for record in project.records()} == {"found"}
-    for record in project.records():
-        assert record["prompt"]["flags"] == ["truncated"]
-        assert 0 < record["prompt"]["truncated"] < 1
-    run("--lengths=800", "-k", "tpo", "--no-truncate", name="whole")
-    assert {record["outcome"] for record in project.records("whole")} == {"skipped"}
-
-
 def test_what_is_asked_twice_is_not_probed_for_stability(run, project):
     for _ in range(2):
         run("-k", "sci_fi", "--stability=9")
