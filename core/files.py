@@ -109,11 +109,6 @@ def prompt_text(path: str) -> str:
     return read_text(PROMPT, path, "give a UTF-8 text file with {question}, {reference} and {answer}")
 
 
-def prompt_sha256(path: str) -> str:
-    """The hash of its text, which stands for it in recipes and manifests. Raises `InputError`."""
-    return sha256(prompt_text(path).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 # A file here is whole or absent, named by everything that decides its content, and checked when it is read. A cache
 # costs time at worst: what is missing, cut short or changed is made again, and what cannot be written is not kept.
 

@@ -110,9 +110,7 @@ def doubling(first: float, last: float, count: int) -> list[float]:
     values = [first]
     while values[-1] * 2 <= last:
         values.append(values[-1] * 2)
-    if values[-1] != last:
-        values.append(last)
-    return values[:count]
+    return [*values, *([last] if values[-1] != last else [])][:count]
 
 
 def llmtest_sigmoid(first: float, last: float, count: int) -> list[float]:
@@ -262,8 +260,7 @@ def first_trials(panels: Sequence[Sequence[Cell]], chosen: Collection[Cell], lim
 
 def limit_note(limit: float) -> str:
     """The note on `--limit` that a run and its report show."""
-    trials = "trial" if limit == 1 else "trials"
-    most = f"the first {limit:.3g} of the trials" if limit < 1 else f"the first {limit:g} {trials}"
+    most = f"the first {limit:.3g} of the trials" if limit < 1 else f"the first {limit:g} trials"
     return f"--limit {limit:g}: {most} of each task and language, the shortest first: a part of the grid"
 
 
@@ -285,10 +282,6 @@ class Misfit:
         """The smallest `--lengths` that fits."""
         return None if self.least is None else -(-self.least * 100 // self.share)
 
-    @property
-    def task(self) -> str:
-        return self.of.partition(" ")[0]
-
 
 _MOST_QUESTIONS = 5  # named in messages
 
@@ -300,17 +293,16 @@ def left_out(misfits: Sequence[Misfit]) -> str:
     words = [f"left out, too short: {_misfit_words(lengths)}"] if lengths else []
     if questions:
         longest = max((each.least for each in misfits if each.question and each.least is not None), default=0)
-        shown = ", ".join(questions[:_MOST_QUESTIONS])
-        more = f" and {len(questions) - _MOST_QUESTIONS} more" if len(questions) > _MOST_QUESTIONS else ""
-        count = "1 question" if len(questions) == 1 else f"{len(questions)} questions"
-        words.append(f"left out, {count} whose document does not fit: {shown}{more} (all fit from {longest})")
+        shown = ", ".join(questions[:_MOST_QUESTIONS]) + (", ..." if len(questions) > _MOST_QUESTIONS else "")
+        about = f"{len(questions)} questions whose document does not fit"
+        words.append(f"left out, {about}: {shown} (all fit from {longest})")
     return "; ".join(words)
 
 
 def _misfit_words(misfits: Sequence[Misfit]) -> str:
     by_task: dict[str, list[Misfit]] = {}
     for misfit in misfits:
-        by_task.setdefault(misfit.task, []).append(misfit)
+        by_task.setdefault(misfit.of.partition(" ")[0], []).append(misfit)
     words = []
     for task, group in by_task.items():
         least = _least_option(group)

@@ -9,9 +9,10 @@ from typing import Any, cast
 from msgspec import structs
 
 from needlework.core.errors import InputError, nearest
-from needlework.core.files import prompt_sha256
+from needlework.core.files import prompt_text
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
 from needlework.core.options import Parsed, text
+from needlework.core.prompts import text_sha256
 from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, FAMILY_OPTIONS, OPTIONS, SUITE_KEYS
@@ -76,7 +77,7 @@ def resolve_settings(
         preset=preset.name,
         suites=with_votes(suites),
         results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
-        judge_prompt_sha256=prompt_sha256(cast(str, run["judge_prompt"])) if run["judge_prompt"] else None,
+        judge_prompt_sha256=text_sha256(prompt_text(cast(str, run["judge_prompt"]))) if run["judge_prompt"] else None,
         **cast("dict[str, Any]", run),
     )
 
