@@ -216,14 +216,23 @@ def test_real_data_has_the_published_questions_and_scorers(source):
 def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
     """In a process without a network, as the hub's client reads its settings when it is imported."""
     code = (
+        "from pathlib import Path\n"
         "from needlework.core.errors import InputError\n"
+        "from needlework.core.settings import Places\n"
+        "from needlework.haystack_fixtures.configuration.option_table import BY_KEY\n"
+        "from needlework.haystack_fixtures.configuration.stored_settings import safe_value\n"
         "from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, read_task\n"
         "def items(spec):\n"
         "    try:\n"
         "        return len(read_task(spec, LEVAL_TASKS['tpo']).items)\n"
         "    except InputError as error:\n"
         "        return error\n"
-        "print(items('hf:L4NLP/Absent'), items('hf:L4NLP/LEval'), sep='\\n')\n"
+        "def stored(option):\n"
+        "    try:\n"
+        "        return safe_value(BY_KEY[option], 'hf:L4NLP/LEval', Places(Path()))\n"
+        "    except InputError as error:\n"
+        "        return error\n"
+        "print(items('hf:L4NLP/Absent'), items('hf:L4NLP/LEval'), stored('leval_data'), stored('tokenizer'), sep='\\n')\n"
     )
     snapshot = f"hub/datasets--L4NLP--LEval/snapshots/{'0' * 40}"
     data(f"{snapshot}/LEval/Exam", tpo=[row(TREE, [("Where?", "A"), ("Who?", "B")], "exam")])
@@ -233,9 +242,11 @@ def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=True
     )
-    absent, items = done.stdout.splitlines()
+    absent, items, data_set, model = done.stdout.splitlines()
     assert absent.startswith("--leval-data: 'hf:L4NLP/Absent': the hub gave nothing")
     assert items == "2"
+    assert data_set == str(tmp_path / snapshot), "a stored run names a data set, and no model of the same name"
+    assert model.startswith("--tokenizer: 'hf:L4NLP/LEval': is on no disk here")
 
 
 MILL = "The mill was built in 1791. "

@@ -190,3 +190,6 @@ def test_folders_that_are_no_tokenizer_or_have_no_template_are_refused(tmp_path)
     (tmp_path / "tokenizer_config.json").unlink()
     with pytest.raises(InputError, match="--template"):
         folder_tokenizer(tmp_path).render_chat([Message("user", "Hello")])
+    (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"chat_template\.jinja'?: cannot be read"):
+        folder_tokenizer(tmp_path)
