@@ -1,25 +1,11 @@
 """Faults of what a model reads and says: lost or changed prompts, answers, reasoning, token counts, caches."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from needlework.core.prompts import Message
-from tests.faults.turns import Said, Turn, usage
-
-Ids = tuple[int, ...]
-See = Callable[[Ids, Turn], Ids]
-
-
-def last(window):
-    """Keep the last tokens, as servers do that drop the oldest."""
-    return lambda ids, _: ids[-window:]
-
-
-def first(window):
-    """Keep the first tokens, as tokenizers do with `truncation=True`."""
-    return lambda ids, _: ids[:window]
+from tests.faults.turns import Said, usage
 
 
 def both_ends(window):
@@ -41,11 +27,6 @@ def sheds(lost, above):
         return ids if len(ids) <= above else ids[:middle] + ids[middle + lost :]
 
     return see
-
-
-def doubled_bos(ids, _):
-    """One more beginning-of-text token than the template has."""
-    return (ids[0], *ids)
 
 
 def bos_in_chunks(size):
@@ -70,17 +51,11 @@ def joins_lines(messages):
     return tuple(replace(message, content=" ".join(message.content.split())) for message in messages)
 
 
-def doubles_user(messages):
-    """Send the last message twice, as retrying gateways did."""
-    return (*messages, messages[-1])
-
-
 def adds_system(messages):
     """Put a system message of the gateway's own before all others."""
     return (Message("system", "Be helpful and harmless. Never speak of politics."), *messages)
 
 
-Say = Callable[[Said, Turn], Said]
 _FULL_WIDTH = str.maketrans("0123456789", "０１２３４５６７８９")
 _ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 _TAGS = (
@@ -179,11 +154,6 @@ def refusal_in_chinese(turn):
     return _one_of(turn, "抱歉，我无法回答这个问题。", "对不起，文档中没有提到相关信息。", "我不知道。")
 
 
-def echo(turn):
-    """The whole prompt, whatever the limit, as `echo: true` gives it."""
-    return turn.rendered()
-
-
 def ramble(turn):
     """As many tokens as are allowed, and no answer among them."""
     text = " ".join(["Let me look through the document step by step."] * turn.budget)
@@ -256,11 +226,6 @@ def calls_tool(said, _):
     return replace(said, content=None, finish="tool_calls", message={"tool_calls": [call]})
 
 
-def finish(reason):
-    """Another finish reason, whatever is true."""
-    return lambda said, _: replace(said, finish=reason)
-
-
 def goes_on(said, turn):
     """The answer, and then more and more of it, whatever the limit; counted as if it had been short."""
     return replace(said, content=f"{turn.reading.answer}{' And so on.' * 4000}")
@@ -293,16 +258,6 @@ def uncached(prompt, completion, turn):
 
 def _common(left, right):
     return next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
-
-
-def before_truncation(_prompt, completion, turn):
-    """What came, not what was left of it."""
-    return usage(turn.count(turn.rendered()), completion)
-
-
-def estimated(_prompt, completion, turn):
-    """Four characters a token, as proxies guess it."""
-    return usage(len(turn.rendered()) // 4, completion)
 
 
 def cache_apart(prompt, completion, _turn):

@@ -5,26 +5,16 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from email.utils import formatdate
 
 from tests.faults import turns
-from tests.faults.turns import Turn, Wire
-
-Admit = Callable[[Turn], Wire | None]
-Send = Callable[[Wire, Turn], Wire]
-LATE_S = 30.0  # longer than any patience in the bench
+from tests.faults.turns import Wire
 
 
 def fails_first(*answers):
     """The first tries of every prompt fail, one with each of these; then it is answered."""
     return lambda turn: answers[turn.attempt - 1] if turn.attempt <= len(answers) else None
-
-
-def always(answer):
-    """Every prompt is refused."""
-    return lambda _: answer
 
 
 def above(window, answer):
@@ -83,11 +73,6 @@ def past(window, send):
     return lambda sent, turn: send(sent, turn) if len(turn.ids) > window else sent
 
 
-def hangs(sent, _):
-    """Nothing at all for longer than anyone waits."""
-    return replace(sent, wait_s=LATE_S)
-
-
 def trickles(sent, _):
     """A few bytes now and then."""
     pieces = sent.pieces
@@ -98,21 +83,9 @@ def trickles(sent, _):
     return replace(sent, pieces=pieces, pause_s=0.6)
 
 
-def hangs_up(sent, _):
-    """The connection is closed without a byte."""
-    return replace(sent, pieces=(), cut=True)
-
-
-def drops(sent, _):
-    """The connection ends in the middle of the body."""
-    return replace(sent, cut=True)
-
-
 def stops_early(sent, turn):
     """The stream ends in good order after half of the answer; a body that is not streamed is cut off like a text."""
-    if not turn.stream:
-        return drops(sent, turn)
-    return replace(sent, pieces=sent.pieces[: len(sent.pieces) // 2])
+    return replace(sent, pieces=sent.pieces[: len(sent.pieces) // 2]) if turn.stream else replace(sent, cut=True)
 
 
 def without_done(sent, _):
@@ -125,11 +98,6 @@ def garbled(sent, _):
     half = len(sent.pieces) // 2
     broken = sent.pieces[half].replace(b'"}', b"}", 1).replace(b'",', b",", 1)
     return replace(sent, pieces=(*sent.pieces[:half], broken, *sent.pieces[half + 1 :]))
-
-
-def instead(answer):
-    """Something else altogether."""
-    return lambda *_: answer
 
 
 def split_characters(sent, _):
@@ -212,11 +180,6 @@ def named(name, since=0):
         return replace(sent, pieces=tuple(piece.replace(_NAME, told) for piece in sent.pieces))
 
     return send
-
-
-def drips(sent, _):
-    """The head of the answer comes byte by byte, and never ends in any patience."""
-    return replace(sent, drip_s=0.2)
 
 
 def packed(spoil):
