@@ -3,16 +3,12 @@
 import csv
 import json
 import re
-import threading
 import xml.etree.ElementTree as ET
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import needlework
-from tests.chromium import chromium_driver
 from tests.loopback import Said, loopback
 
 MEGABYTE = 1_000_000
@@ -26,12 +22,6 @@ HOSTILE = {
     "osc": "\x1b]0;owned\x07\x1b]8;;http://127.0.0.1/\x1b\\link\x1b]8;;\x1b\\\x1b]52;c;cHduZWQ=\x07\x1b_Gi=1\x1b\\\x1bP1q\x1b\\",
     "formula": "=cmd|' /C calc'!A0",
     "formulas": '=HYPERLINK("http://127.0.0.1")\n+1+1\n-2+3\n@SUM(1)\t=1\r=2',
-    "plus": "+1234567",
-    "minus": "-1+cmd",
-    "at": "@SUM(A1)",
-    "tab": "\t=1+1",
-    "return": "\r=1+1",
-    "full width": "＝1+1",
     "nul": "a\0b\0\0c",
     "all controls": "".join(map(chr, range(160))),
     "surrogates": "\ud800 \udfff \udc80\ud83d",
@@ -45,17 +35,12 @@ HOSTILE = {
     "newlines": "\n" * 200_000,
     "line ends": "a\r\nb\rc\x0bd\x0ce\x1cf\x85g\u2028h\u2029i" * 50,
     "combining": "Z" + "\u0301\u0338\u20dd" * 30_000,
-    "one line": "word " * (MEGABYTE // 5),
-    "no space": "x" * MEGABYTE,
     "wide": "龍" * 300_000,
     "emoji": "👩‍👩‍👧‍👦🏳️‍🌈" * 5_000,
     "brackets": "[" * 100_000,
     "ten megabytes": "The code is here. " * (10 * MEGABYTE // 18),
     "regex": "a" * 30_000 + "!",
     "thinking": "<think>" * 5_000 + "</think>" * 4_999,
-    "digits": "1234567 " * 20_000,
-    "long number": "9" * 100_000,
-    "separators": "1,2,3,4,5,6,7,8,9,0," * 10_000,
     "spaces": " " * 200_000 + "x",
 }
 COLUMNS_LEAST = 20
@@ -155,7 +140,7 @@ def test_a_run_survives(say, project, server, monkeypatch, capfd):
     cell = project.records()[0]["id"]
     again = (
         ["rescore", run, "--scorer=keyword"], ["plot", run, f"--out={project.pytester.path}", "--format=svg"],
-        ["compare", run, run, f"--out={project.pytester.path}", "--format=svg"], ["prompt", run, cell],
+        ["compare", run, f"{run}/rescored-keyword", f"--out={project.pytester.path}", "--format=svg"], ["prompt", run, cell],
     )  # fmt: skip
     for words in again:
         code = needlework.main(words)
@@ -171,36 +156,6 @@ def test_a_judge_that_says_it_is_an_error(project, server):
 
     assert {record["error"]["kind"] for record in project.records()} == {"judge"}
     check_terminal(result.stdout.str() + result.stderr.str())
-
-
-@pytest.mark.slow
-def test_nothing_of_it_runs_in_a_browser(project, server):
-    ask(project, server)
-    paths = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            paths.append(self.path)
-
-    pages = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(project.runs / "r")))
-    threading.Thread(target=pages.serve_forever, daemon=True).start()
-    try:
-        with chromium_driver(project.pytester.path / "profile") as driver:
-            driver.get(f"http://127.0.0.1:{pages.server_port}/report.html")
-            title = driver.title
-            cells = driver.find_elements("css selector", "table.heat tbody td")
-            assert len(cells) == 3
-            for cell in cells:
-                driver.execute_script("arguments[0].click()", cell)
-                assert "code" in driver.execute_script("return document.body.innerText")
-            assert driver.execute_script("return window.pwned") is None
-            assert driver.title == title
-            loaded = "return document.querySelectorAll('img, iframe, object, embed, base').length"
-            assert driver.execute_script(loaded) == 0
-            assert paths == ["/report.html"] or set(paths) <= {"/report.html", "/favicon.ico"}
-    finally:
-        pages.shutdown()
-        pages.server_close()
 
 
 def test_a_test_that_fails_on_it_shows_it_harmlessly(project, server):

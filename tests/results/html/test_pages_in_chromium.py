@@ -1,7 +1,10 @@
-"""Pages of comparisons and leaderboards in a real browser, and what axe says of all pages."""
+"""Pages of runs, comparisons and leaderboards in a real browser."""
 
 import base64
+import time
 from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -12,12 +15,282 @@ from needlework.results.html.report import html_text
 from needlework.results.report.boards import board_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard import ModelRun, boards_of, entries_of
-from needlework.results.statistics.panels import asked_of
+from needlework.results.statistics.panels import OUTCOMES, asked_of
 from needlework.results.statistics.run_report import run_report
 from tests.results.builders import asked, changed
-from tests.results.html.pages import MakeRecord, grid
+from tests.results.html.pages import EVIL, MakeRecord, grid
 
-PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
+PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>\x1b[31m 你好 \u202eabc"
+SHOWN = (
+    "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>⟨U+001B⟩[31m 你好 ⟨U+202E⟩abc"
+)
+CELLS = "table.heat tbody td"
+
+
+def page(records, **options):
+    return html_text(run_report(records, notes=["one note"]), title="A run", **options)
+
+
+@pytest.fixture(scope="module")
+def records(make_record):
+    """4 lengths x 3 depths x 2 trials of one panel, every outcome, and one more panel."""
+    made = []
+    for number, (length, depth) in enumerate(product((1000, 2000, 4000, 8000), (0.0, 50.0, 100.0))):
+        needle = {"name": "n", "depth": depth, "before": f"before {PLANTED}", "text": "The code.", "after": "after"}
+        fields: dict[str, Any] = {
+            "outcome": OUTCOMES[number % len(OUTCOMES)],
+            "response": {"text": f"answer {number}" if number else PLANTED},
+            "prompt": {"tokens": 980, "slack": 1, "sha256": "f" * 64, "needles": [needle]},
+        }
+        made += [make_record(length=length, depth=depth, repeat=repeat, **fields) for repeat in range(2)]
+    return [*made, make_record(model="通义千问", needle="实习地点", response={"text": PLANTED})]
+
+
+def test_it_loads_alone_and_nothing_but_our_own_script_runs(browser, records):
+    browser.show(page(records))
+
+    assert browser.driver.get_log("browser") == []
+    assert browser.ask("return performance.getEntriesByType('resource').length") == 0
+    assert browser.ask("return document.querySelectorAll('table.heat[role=grid]').length") == 2
+    assert (len(browser.texts(CELLS)), len(browser.texts(".plot > svg"))) == (12 + 1, 2)
+    browser.ask("""
+        const script = document.createElement('script');
+        script.textContent = "document.title = 'pwned'";
+        document.body.append(script);
+        document.body.insertAdjacentHTML('beforeend', `<img src=x onerror="document.title='pwned'">`);
+    """)
+    assert browser.driver.title == "A run"
+    assert browser.requests == ["/report.html"]
+
+
+def test_a_click_shows_what_the_model_said_and_nothing_of_it_runs(browser, records):
+    browser.show(page(records))
+    browser.click(CELLS)
+
+    assert browser.texts("#pane article pre")[:3] == [SHOWN, "4711", f"… before {SHOWN}The code.after …"]
+    assert browser.ask("return document.querySelectorAll('#pane img, #pane script').length") == 0
+    pane = browser.texts("#pane-body")[0]
+    for fact in ("What is the code?", "4711", "match version 1", "f" * 64, "0.250 s", "Trial 1", "found"):
+        assert fact in pane
+    assert "length 1,000 · depth 0 %" in browser.texts("#pane-title")[0]
+    assert browser.driver.title == "A run"
+    assert (browser.requests, browser.driver.get_log("browser")) == (["/report.html"], [])
+    browser.click("#pane-close")
+    assert browser.ask("return document.querySelector('#pane').hidden")
+
+
+def test_everything_works_from_the_keyboard(browser, records):
+    browser.show(page(records))
+    browser.ask("document.querySelector('table.heat td[tabindex=\"0\"]').focus()")
+    left, right, up, down, home, end, enter, escape = (
+        "\ue012", "\ue014", "\ue013", "\ue015", "\ue011", "\ue010", "\ue007", "\ue00c",
+    )  # fmt: skip
+
+    assert browser.focused() == (1, 2)
+    browser.press(right, down, down, down)
+    assert browser.focused() == (2, 4)
+    browser.press(end)
+    assert browser.focused() == (4, 4)
+    browser.press(right, up, left, home, left)
+    assert browser.focused() == (1, 3)
+    browser.press(up, up, up)
+    assert browser.focused() == (1, 1)  # the means
+    browser.press(enter)
+    assert browser.ask("return document.querySelector('#pane').hidden")
+    browser.press(down)
+    assert "score 100 % (95 % interval" in browser.texts("#tip")[0]
+    assert "length 1,000, " not in browser.ask("return document.activeElement.ariaLabel")
+    assert "length 1,000 · depth 0 %" in browser.ask("return document.activeElement.ariaLabel")
+    assert browser.ask("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.press(enter)
+    assert browser.ask("return document.activeElement.id") == "pane-title"
+    browser.press(escape)
+    assert browser.ask("return document.querySelector('#pane').hidden")
+    assert browser.focused() == (1, 2)
+    assert browser.ask("return document.querySelectorAll('table.heat td[tabindex]').length") == 2
+
+
+def test_the_tooltip_follows_the_pointer(browser, records):
+    browser.show(page(records))
+    from selenium.webdriver import ActionChains
+
+    cell = browser.driver.find_elements("css selector", CELLS)[5]
+    until = time.monotonic() + 10  # a busy machine draws late, and a pointer that does not move is told nothing
+    while browser.ask("return document.querySelector('#tip').hidden") and time.monotonic() < until:
+        ActionChains(browser.driver).move_by_offset(1, 0).move_to_element(cell).perform()
+
+    assert browser.ask("return !document.querySelector('#tip').hidden")
+    tip = browser.texts("#tip")[0]
+    assert "length 2,000 · depth 50 %" in tip
+    assert "2 " in tip
+
+
+def test_filters_hide_panels_and_dim_cells(browser, records):
+    browser.show(page(records))
+    choose = """
+        const select = document.querySelector(arguments[0]);
+        select.value = arguments[1];
+        select.dispatchEvent(new Event('change'));
+    """
+    shown = "return [...document.querySelectorAll('.panel[data-panel]')].filter(e => !e.hidden).length"
+    browser.ask(choose, "#filter-model", "通义千问")
+    assert browser.ask(shown) == 1
+    assert browser.texts("#filtered") == ["1 of 2 heatmaps"]
+    browser.ask(choose, "#filter-model", "")
+    browser.ask(choose, "#filter-outcome", "wrong")
+
+    assert browser.ask(shown) == 2
+    assert browser.texts("#filtered") == ["2 of 2 heatmaps, 1 cell with a trial that is wrong"]
+    assert len(browser.texts(f"{CELLS}.dim")) == 12
+
+
+def test_dark_and_light_and_print(browser, records):
+    browser.show(page(records), dark=True)
+    assert browser.color("body") == "rgb(20, 22, 26)"
+    score = browser.color("td.c100")
+    browser.show(page(records))
+    assert browser.color("body") == "rgb(255, 255, 255)"
+    assert browser.color("td.c100") == score == "rgb(253, 231, 37)"
+    browser.click(CELLS)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    seen = "return arguments[0].map(s => getComputedStyle(document.querySelector(s)).display)"
+    assert browser.ask(seen, ["#pane", "#filters", ".heat", ".plot"]) == ["none", "none", "table", "block"]
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
+    assert base64.b64decode(printed).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280])
+@pytest.mark.parametrize(("columns", "rows"), [(35, 35), (100, 20)])
+def test_wide_grids_scroll_inside_their_box(browser, make_record, width, columns, rows):
+    many = [
+        make_record(length=1000 * c + 1000, depth=100 * r / (rows - 1)) for c in range(columns) for r in range(rows)
+    ]
+    browser.show(page([*many, make_record(model="a-very-long-name-" * 8)]), width=width)
+    overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+    assert browser.ask(overflow) == 0
+    assert len(browser.texts(CELLS)) == columns * rows + 1
+    assert browser.ask("return document.querySelectorAll('.heat.small td, .heat.tiny td')[0].offsetWidth") >= 24
+    browser.click(CELLS)
+    assert browser.ask(overflow) == 0
+    assert browser.driver.get_log("browser") == []
+
+
+def test_ten_thousand_trials_open_within_three_seconds(browser, make_record):
+    text = page(grid(make_record, 100, 100))
+    start = time.perf_counter()
+    browser.show(text)
+
+    assert time.perf_counter() - start < 3
+    browser.click("table.heat tbody tr:nth-child(60) td:nth-child(90)")
+    assert "It is 88-59." in browser.texts("#pane article pre")[0]
+    assert "The code is 4711." in browser.texts("#pane pre.around")[0]
+    assert browser.driver.get_log("browser") == []
+
+
+def test_the_page_without_a_script_has_the_scores(browser, records):
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.show(page(records))
+        visible = browser.driver.find_element("css selector", "body").text
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+    assert "Without JavaScript this page has every score" in visible
+    assert "95 % interval" in visible
+    assert "通义千问" in visible
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_hostile_texts_of_every_size_in_every_field_run_nothing(browser, make_record, dark):
+    """Markup, scripts, terminal escapes, NUL, halves of surrogates and ten megabytes, in each field that is shown."""
+    evil = PLANTED + EVIL.replace("alert(1)", "document.title='pwned'")
+    names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
+    needle = {"name": evil, "depth": 50.0, "before": evil, "text": evil, "after": evil}
+    fields: dict[str, Any] = dict.fromkeys(names, evil) | {
+        "expected": [evil],
+        "error": {"kind": evil, "message": evil},
+        "details": {"flags": [evil]},
+        "reference": {evil: evil},
+        "prompt": {"tokens": 1, "template": evil, "sha256": evil, "needles": [needle]},
+        "timing": {"worker": evil},
+    }
+    responses = [{"text": text, "reasoning": text, "finish_reason": evil} for text in (evil, evil + "<" * 10_000_000)]
+    records = [make_record(**fields, repeat=i, response=response) for i, response in enumerate(responses)]
+    text = html_text(run_report(records, notes=[evil]), title=evil)
+    browser.show(text, dark=dark)
+    title = browser.driver.title
+    browser.click(CELLS)
+    browser.ask("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+
+    assert len(text.encode()) < 3_000_000
+    assert browser.texts("#pane article pre")[0].startswith("<img src=x onerror=\"document.title='pwned'\"><script>")
+    assert "characters left out" in browser.texts("#pane mark.cut")[0]
+    assert "⟨U+0000⟩" in browser.texts("#pane article pre")[0]
+    assert browser.ask("return document.querySelectorAll('img, iframe, #pane script').length") == 0
+    assert browser.ask("return document.scripts.length") == 3
+    assert browser.driver.title == title != "pwned"
+    assert browser.requests == ["/report.html"]
+    assert browser.driver.get_log("browser") == []
+    overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert browser.ask(overflow) == 0
+
+
+def answers(make_record):
+    """5 lengths x 5 depths of one task, as the default run has them."""
+    return [
+        make_record(length=length, depth=depth, outcome="wrong" if depth == 25 else "found", answer=f"at {length}")
+        for length in (500, 1000, 2000, 3000, 4000)
+        for depth in (0.0, 25.0, 50.0, 75.0, 100.0)
+    ]
+
+
+def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(browser, make_record):
+    browser.show(page(answers(make_record)), unfold=False)
+    browser.click("button.place", 2)
+
+    assert "length 2,000 · depth 25 %" in browser.texts("#pane-title")[0]
+    browser.press("\ue00c")
+    assert browser.ask("return document.activeElement.dataset.place") == "0,2,1"
+
+
+def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser, make_record):
+    lengths = [make_record(length=length, repeat=i, depth=50.0) for length in (1000, 2000, 4000) for i in range(3)]
+    browser.show(page(lengths), unfold=False)
+    browser.ask("document.querySelectorAll('.point')[1].focus()")
+
+    assert "niah · code, 2k: 100 %" in browser.texts("#tip")[0]
+    browser.press("\ue007")
+    assert "length 2,000 · depth 50 %" in browser.texts("#pane-title")[0]
+    assert len(browser.texts("#pane article")) == 3
+
+
+def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(browser, make_record):
+    browser.show(page(answers(make_record)))
+    browser.ask("document.querySelector('a.term[href*=score]').focus()")
+
+    assert "How right the answers are" in browser.texts("#tip")[0]
+    browser.ask("document.querySelectorAll('details').forEach(part => { part.open = false; })")
+    browser.ask("document.querySelector('a.term[href*=score]').click()")
+    assert browser.ask("return document.querySelector('#words').open")
+    browser.ask("window.dispatchEvent(new Event('beforeprint'))")
+    assert browser.ask("return [...document.querySelectorAll('details')].every(part => part.open)")
+
+
+def test_a_browser_that_cannot_unpack_says_so_and_shows_the_scores(browser, records):
+    old = {"source": "delete window.DecompressionStream"}
+    script = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", old)
+    try:
+        browser.show(page(records))
+        browser.click(CELLS)
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+    assert browser.texts("#pane .notice") == ["This browser cannot unpack the trials; results.json has them."]
+    assert "score 100 % (95 % interval" in browser.texts("#pane-title")[0]
+    assert len(browser.texts(CELLS)) == 12 + 1
+
+
 CHANGED = 'a[href^="#cell-"]'
 MODELS = {"zeta/a-very-long-name-of-a-model-and-its-quantisation-q4_k_m": 0.25, "beta": 1.0, "alpha<script>": 0.5}
 
@@ -50,7 +323,7 @@ def test_a_click_in_the_list_shows_both_answers_side_by_side(browser, text):
     browser.click(CHANGED)
 
     assert "length 8,000 · depth 50 %" in browser.texts("#pane-title")[0]
-    assert browser.texts("#pane article:first-child .sides pre") == ["It is 4711.", "4711", PLANTED, "4711"]
+    assert browser.texts("#pane article:first-child .sides pre") == ["It is 4711.", "4711", SHOWN, "4711"]
     boxes = browser.ask(
         "return [...document.querySelectorAll('.sides')[0].children].map(e => e.getBoundingClientRect().toJSON())"
     )
@@ -64,30 +337,6 @@ def test_a_click_in_the_list_shows_both_answers_side_by_side(browser, text):
     browser.press("\ue00c")
     assert browser.ask("return document.querySelector('#pane').hidden")
     assert browser.ask("return document.activeElement.hash") == "#cell-0,1,1"
-
-
-def test_the_heatmap_works_from_the_keyboard(browser, text):
-    browser.show(text)
-    browser.ask("document.querySelector('table.heat td[tabindex=\"0\"]').focus()")
-    browser.press("\ue015", "\ue014", "\ue007")
-
-    assert "length 8,000 · depth 50 %" in browser.texts("#pane-title")[0]
-    assert len(browser.texts("#pane article")) == 2
-
-
-@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 1280), (False, 360)])
-def test_dark_light_narrow_and_print(browser, text, dark, width):
-    browser.show(text, dark=dark, width=width)
-    overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-    assert browser.color("body") == ("rgb(20, 22, 26)" if dark else "rgb(255, 255, 255)")
-    assert browser.color("td.by-100") == "rgb(103, 0, 31)"
-    assert browser.ask(overflow) == 0
-    browser.click(CHANGED)
-    assert browser.ask(overflow) == 0
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
-    assert base64.b64decode(printed).startswith(b"%PDF")
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +365,6 @@ def test_a_click_sorts_a_leaderboard_and_a_second_one_turns_the_order(browser, b
         assert browser.texts(names) == order
     assert browser.ask("return document.querySelector('th[aria-sort]').cellIndex") == 2
     assert browser.driver.get_log("browser") == []
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_phone_does_not_scroll_a_leaderboard_sideways(browser, board, dark):
-    browser.show(board, width=400, dark=dark)
-    assert browser.ask("return document.documentElement.scrollWidth") <= 400
 
 
 selenium = pytest.importorskip(

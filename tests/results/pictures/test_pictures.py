@@ -2,13 +2,12 @@
 
 import re
 import warnings
-from collections.abc import Callable
 
 import matplotlib as mpl
 import pytest
 from msgspec.structs import replace
 
-from needlework.core.record import OutcomeName, Record
+from needlework.core.record import OutcomeName
 from needlework.results import plot
 from needlework.results.files.json_files import write_json
 from needlework.results.pictures import files
@@ -16,7 +15,6 @@ from needlework.results.pictures.draw import figure_size
 from needlework.results.pictures.files import FORMATS, write_charts
 from needlework.results.report.charts import (
     document_charts,
-    heatmap_title,
     panel_heatmap,
     telling_panels,
 )
@@ -42,33 +40,6 @@ def test_heatmaps_of_one_box_or_of_equal_values_are_left_out(make_record):
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "title"),
-    [
-        (("found", "wrong"), "mock scores 50.0 % on niah · code"),
-        (("found", "censored"), "mock scores 50.0–100 % on niah · code"),
-        (("error",), "mock has no score on niah · code"),
-    ],
-)
-def test_titles_of_heatmaps_say_the_score(make_record, outcomes, title):
-    records = [make_record(repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
-    assert heatmap_title(summarise(records)[0]) == title
-
-
-@pytest.mark.parametrize(
-    ("depths", "words"),
-    [
-        ([(0, 0.0), (1, 50.0), (2, 100.0)], "answer document at depths spread over 0–100 %"),
-        ([(0, 50.0), (1, 50.0)], "answer document at depth 50 %"),
-        ([(0, 0.0), (0, 100.0), (1, 0.0), (1, 100.0)], "answer document at depths 0, 100 %"),
-    ],
-)
-def test_the_chart_of_sizes_says_where_the_answer_document_was(depths, words):
-    records = [asked(q, task="doc_size", length=n, depth=depth) for n in (2000, 4000) for q, depth in depths]
-    (chart,) = document_charts(document_statistics(records)[0])
-    assert words in chart.subtitle
-
-
-@pytest.mark.parametrize(
     ("xs", "shares"),
     [((1, 2, 4, 8), (0, 1 / 3, 2 / 3, 1)), ((1, 4, 16), (0, 1 / 2, 1)), ((5,), (0.5,)), ((1, 9), (0, 1))],
 )
@@ -79,9 +50,6 @@ def test_lengths_are_spread_evenly_over_the_axis(xs, shares):
     assert chart.shares(xs) == pytest.approx(shares)
     assert chart.ticks(80)[-1] == (pytest.approx(shares[-1]), str(xs[-1]))
     assert len(chart.ticks(1)) == 1
-
-
-MakeRecord = Callable[..., Record]
 
 
 @pytest.fixture(autouse=True)

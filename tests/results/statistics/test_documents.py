@@ -98,25 +98,6 @@ def test_absent_arms_are_twins_of_the_same_question_in_another_task():
     assert scores_of(sizes).absent["absent"].discriminates.value == 1.0, "without depths sizes are the present arm"
 
 
-def test_the_offline_rule_stands_beside_the_judge():
-    counts = {("found", "found"): 8, ("wrong", "wrong"): 6, ("found", "wrong"): 4, ("wrong", "refused"): 2}
-    verdicts = [pair for pair, count in counts.items() for _ in range(count)]
-    judge = scores_of([asked(q, judge, rule=rule) for q, (judge, rule) in enumerate(verdicts)]).judge
-
-    assert (judge.n, judge.agreement.value) == (20, 0.8)
-    assert judge.kappa.value == pytest.approx((0.8 - (0.4 * 0.6 + 0.6 * 0.4)) / (1 - 0.48))
-    assert scores_of([asked(0)]).judge is None
-
-
-def test_two_runs_are_compared_over_all_questions_and_not_one_by_one():
-    first = [asked(q, "found" if q < 6 else "wrong", depth=d) for q in range(12) for d in (0.0, 100.0)]
-    second = [asked(q, "found", depth=d) for q in range(12) for d in (0.0, 100.0)]
-    (task,) = compare(first, second).tasks
-
-    assert task.family == ("", "doc_position", "questions")
-    assert (task.whole.n, *task.whole.means, task.whole.difference.clusters) == (24, 0.5, 1.0, 12)
-
-
 @pytest.mark.parametrize(
     ("answers", "elected"),
     [

@@ -144,12 +144,6 @@ def test_other_cells_are_ranked_apart(other):
     assert sorted(map(list, boards)) == [["a"], ["b"]]
 
 
-def test_another_models_texts_and_times_are_the_same_cells():
-    other = {"prompt": {"tokens": 990}, "answer": "1", "timing": {}, "response": {}}
-
-    assert [*row([run_of("a"), run_of("b", **other)], 1).values()][-4:] == ["–"] * 4
-
-
 def test_what_was_addressed_in_another_way_is_marked_with_what_differs():
     usual = {"template": "chat", "system_prompt": None}
     runs = [

@@ -1,4 +1,4 @@
-"""A run's report: means by hand, panels, how it was made, and what is told before the scores."""
+"""A run's report: means by hand, panels, how it was made, what it cost, and notes."""
 
 import json
 
@@ -6,11 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.errors import InputError
+from needlework.core.settings import prices_of
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.panels import headline
-from needlework.results.report.suites import latency_sections
+from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.statistics.panels import summarise
-from needlework.results.statistics.run_facts import Flips, latency_rows, run_facts
+from needlework.results.statistics.run_facts import (
+    Flips,
+    SpendingCap,
+    check_cap,
+    cost_rows,
+    latency_rows,
+    run_facts,
+    spent,
+)
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
@@ -58,18 +68,6 @@ def test_trials_that_failed_are_the_first_next_step():
     assert headline_of(lasting).next_run != NextRun(again)
 
 
-def records():
-    """Twelve repeats that fail in the middle of the longer length; one error; a second panel without depths."""
-    made = [
-        new_record(length=length, depth=depth, repeat=i, outcome="wrong" if length > 1000 and depth == 50 else "found")
-        for length in (1000, 8000)
-        for depth in (0.0, 50.0, 100.0)
-        for i in range(12)
-    ]
-    made.append(new_record(length=16000, depth=0.0, repeat=0, outcome="error"))
-    return [*made, *(new_record(task="qa", depth=None, repeat=i) for i in range(3))]
-
-
 def test_columns_are_means_over_trials():
     """Length 1000: three trials at one depth, one at the other: (1 + 1 + 0 + 0.5) / 4, not the mean of cell means."""
     outcomes = [(0.0, "found"), (0.0, "found"), (0.0, "wrong"), (100.0, "partial")]
@@ -115,15 +113,6 @@ def test_what_has_no_score_never_enters_a_mean_and_only_undecided_answers_make_a
     assert panel.overall.range == (limits and pytest.approx(limits))
     assert words in headline(panel)
     assert (score_and_interval(panel.overall) == ("0–100", "–")) == (n == 0)
-
-
-def test_one_panel_for_each_model_task_and_needle_in_order():
-    records = [new_record(model=m, task=t, needle=n) for m in "ba" for t in "yx" for n in ("n2", "n1")]
-    names = [panel.name for panel in summarise(records)]
-
-    assert (names, len(names)) == (sorted(names), 8)
-    assert summarise(records) == summarise(records[::-1])
-    assert summarise([]) == ()
 
 
 @pytest.mark.parametrize("score", [None, float("nan"), 1.5])
@@ -259,11 +248,51 @@ def test_a_server_that_is_odd_is_told_and_of_no_other_anything_is_said(rows, not
     assert ("WRONG" in printed) == ("WRONG" in note)
 
 
-def test_repeated_text_is_told_with_where_it_is_repeated_most():
-    passes = {500: 0.4, 1000: 1.0, 2000: 1.6, 4000: 3.25}
-    records = [new_record(length=length, prompt={"tokens": 1, "corpus_passes": n}) for length, n in passes.items()]
+PRICE = ("1,2", "b=10,20,1")
 
-    (note,) = run_report(records).notes
-    assert note.startswith("the corpus is shorter than 2 of 4 prompts")
-    assert "up to 3.2 times over at 4k tokens" in note
-    assert run_report(records[:2]).notes == ()
+
+def answered(model="a", prompt=1_000, answer=100, cached=0, **fields):
+    tokens = {"response": {"prompt_tokens": prompt, "completion_tokens": answer}, "timing": {"cached_tokens": cached}}
+    return new_record(model=model, **tokens, **fields)
+
+
+def test_cached_tokens_have_their_own_price_and_each_model_too():
+    records = [answered(repeat=at) for at in range(2)]
+    records += [answered("b", cached=600), new_record(outcome="error"), new_record(outcome="skipped")]
+    first, second = cost_rows(records, PRICE)
+
+    assert (first.model, first.answers, first.prompt_tokens, first.answer_tokens) == ("a", 2, 2_000, 200)
+    assert first.dollars == pytest.approx((2_000 * 1 + 200 * 2) / 1e6)
+    assert second.dollars == pytest.approx((400 * 10 + 600 * 1 + 100 * 20) / 1e6)
+    assert spent(records, PRICE) == (pytest.approx(first.dollars + second.dollars), 3_300)
+    assert [row.dollars for row in cost_rows(records)] == [None, None]
+
+
+def test_a_second_question_is_paid_too():
+    tokens = {"prompt_tokens": 1_000, "follow_up_tokens": 300, "completion_tokens": 50}
+
+    assert spent([new_record(response=tokens)], ()) == (0.0, 1_350)
+
+
+def test_tokens_that_no_server_counts_are_ours_and_answers_without_a_count_are_told():
+    record = new_record(response={"completion_tokens": None}, prompt={"tokens": 980})
+    (section,) = cost_sections(cost_rows([record]))
+
+    assert section.tables[0].rows == (("mock", "1", "980", "3", "0"),)
+    assert section.notes[0] == "1 answers have tokens that nobody counted"
+
+
+def test_a_cap_says_what_has_reached_it_and_one_in_dollars_needs_prices():
+    cap = SpendingCap(5.0, 1_000_000)
+
+    assert cap.words == "ends at 5 dollars or 1,000,000 tokens, all sessions of the run together"
+    assert cap.reached(4.99, 10) is None
+    assert cap.reached(5.02, 10) == ("--max-cost", "5", "5.02 dollars")
+    assert cap.reached(0, 2_000_000) == ("--max-tokens", "1000000", "2,000,000 tokens")
+    with pytest.raises(InputError, match="what does openai:x cost"):
+        check_cap(cap, ["b=1,2"], ["b", "openai:x"])
+
+
+def test_a_model_without_a_price_of_its_own_has_that_of_all():
+    assert prices_of(["0.5, 1.5".replace(" ", "")], "any").dollars(1e6, 1e6, 1e6) == 2.0
+    assert prices_of(["b=1,2"], "a") is None

@@ -5,7 +5,6 @@ All tables: `python -m perf.simulations`.
 
 from itertools import product
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -121,7 +120,6 @@ def test_a_hole_at_the_end_is_no_primacy_and_a_step_is_not_lost_in_the_middle():
     assert step["primacy"] >= 110
 
 
-FULL = 110 * sum(adaptive.LENGTHS)
 HARDEST = ("all at the bar", "the first just below", "just below at 16k, high again")
 
 
@@ -150,25 +148,3 @@ def test_it_holds_in_every_mode(name, mode):
 def test_it_holds_for_a_bar_that_was_measured():
     just_below = (0.95, *(0.85 * 0.95 - 0.001,) * 8)
     assert adaptive.adaptive_share(just_below, 200).wrong <= 0.05
-
-
-@pytest.mark.slow
-def test_it_saves_most_of_the_tokens_of_a_full_grid():
-    cliff = adaptive.adaptive(adaptive.LEAST_FAVOURABLE["cliff after 32k"], 40)
-    assert cliff.tokens < FULL / 40
-    assert cliff.width == 0
-    models = [adaptive.adaptive(curve, 3) for curve in adaptive.ruler_curves()]
-    assert len(models) == 43
-    tokens = [each.tokens for each in models]
-    assert np.mean(tokens) < FULL / 4.5
-    assert np.median(tokens) < FULL / 10
-    assert np.mean([each.width for each in models]) < 3.5
-
-
-@pytest.mark.slow
-def test_132_samples_at_one_depth_each_say_more_than_ten_at_eleven():
-    """For a fifth more tokens (docs/ci.md): ten needles are little evidence of others, at however many depths."""
-    curve = adaptive.ruler_curves()[10]
-    ten = adaptive.grid(curve, 12, 10, spread=False)
-    spread = adaptive.grid(curve, 12, 132, spread=True)
-    assert spread.width < ten.width

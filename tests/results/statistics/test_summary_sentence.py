@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import OutcomeName
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
@@ -141,7 +140,6 @@ def test_one_arm_alone_is_not_said_of_all_documents(arm, sentence):
     assert said([asked(i, outcome, task=task, arm=arm) for i in range(8)]).sentence == sentence
 
 
-Counts = dict[OutcomeName, int]
 RANGE = "mock scores between 50.0 and 100 % at 500 to 1k tokens"
 CUT = "80 of 160 answers cut off."
 
@@ -407,9 +405,3 @@ def test_what_is_called_sure_is_what_the_intervals_say(make_record, run):
     if "weakest" in told:
         depth, ends_ = statistics.depth, statistics.depth.extremes
         assert min(depth.p_adjusted or 1.0, ends_.p_adjusted if ends_ else 1.0) <= 0.05
-
-
-@given(run=RUNS)
-def test_the_order_of_the_records_does_not_matter(make_record, run):
-    records = drawn(make_record, run)
-    assert headline_of(run_report(records)) == headline_of(run_report(records[::-1]))
