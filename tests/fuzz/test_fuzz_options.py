@@ -1,9 +1,14 @@
-"""Every option with junk for its value, also on the real command line: a clear line, or settings that can be used."""
+"""Options with junk for their values, and servers that send anything at all: a clear line, or what can be used."""
 
 import json
 import random
+import threading
+from contextlib import contextmanager, suppress
 from functools import cache, partial
+from http.client import parse_headers
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,13 +18,18 @@ from needlework.core.options import key_value
 from needlework.haystack_fixtures.configuration.option_table import OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.models.event_loop import event_loop
 from needlework.models.local.memory import local_options
+from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, served_options
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.specs import check_model_args, parse_spec
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.manifest import recipe_of
 from needlework.results.records.run_folder import run_folder
-from tests.fuzz.junk import ODD_WORDS, SEED, bounded, check_line, complaint, junk
+from tests.fuzz.junk import ODD_VALUES, ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, junk, swapped
+from tests.models.conftest import make_prompt
 from tests.plugin.conftest import project
 
 RUNNABLE = 2_000  # cells; more are not unfolded here
@@ -110,3 +120,135 @@ def test_junk(number, project, monkeypatch):
         (line,) = [line for line in result.stderr.str().splitlines() if line.startswith("ERROR: ")]
         check_line(line)
         assert not project.runs.exists()
+
+
+ANSWER: dict[str, Any] = {
+    "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "system_fingerprint": "fp",
+    "choices": [
+        {"index": 0, "finish_reason": "stop", "logprobs": None,
+         "message": {"role": "assistant", "content": "It is 4711.", "reasoning_content": "Hm.", "refusal": None}}
+    ],
+    "usage": {
+        "prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12, "prompt_tokens_details": {"cached_tokens": 3},
+        "completion_tokens_details": {"reasoning_tokens": 2},
+    },
+    "timings": {"cache_n": 1, "prompt_n": 6, "predicted_n": 5},
+}  # fmt: skip
+CHUNKS: list[dict[str, Any]] = [
+    {"id": "c1", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
+    {"id": "c1", "choices": [{"index": 0, "delta": {"reasoning_content": "Hm."}}]},
+    {"id": "c1", "choices": [{"index": 0, "delta": {"content": "It is 4711."}}]},
+    {"id": "c1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    {"id": "c1", "choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 5}},
+]
+ERROR = {"error": {"message": "too many requests", "type": "rate", "code": 429, "param": None}}
+
+
+def http(body, status=200, kind="application/json", *more):
+    head = [f"HTTP/1.1 {status} OK", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *more, "", ""]
+    return "\r\n".join(head).encode("latin-1") + body
+
+
+def events(chunks):
+    return b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks) + b"data: [DONE]\n\n"
+
+
+def chunked(body):
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    parts = [body[at : at + 50] for at in range(0, len(body), 50)]
+    return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+@contextmanager
+def sending(next_bytes):
+    """A server that reads a request, sends what it is told to, and hangs up."""
+
+    class Handler(StreamRequestHandler):
+        timeout = 5
+
+        def handle(self):
+            with suppress(OSError):
+                head = parse_headers(self.rfile) if self.rfile.readline() else {}
+                self.rfile.read(int(head.get("Content-Length", 0)))
+                self.wfile.write(next_bytes())
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def request_():
+    tokenizer = load_tokenizer("tiktoken:cl100k_base")
+    return Request(make_prompt(tokenizer, "What is the code?"), "raw", answer_budget=16)
+
+
+def check(response):
+    json.dumps(response.text), json.dumps(response.reasoning)
+    if response.error is not None:
+        assert response.error.message.isprintable()
+        assert len(response.error.message) < 1000
+        return
+    assert isinstance(response.text, str)
+    assert isinstance(response.reasoning, str)
+    assert response.finish_reason is None or len(response.finish_reason) < 1000
+    for kind in ("prompt", "completion", "cached", "reasoning"):
+        count = getattr(response, f"{kind}_tokens")
+        assert count is None or (isinstance(count, int) and 0 <= count < 10**13)
+
+
+def ask(replies, request):
+    left = iter(replies)
+    with sending(lambda: next(left, http(b"{}"))) as url:
+        for stream in ("true", "false"):
+            args, connection = {"window": "4000", "stream": stream}, ServerOptions(url, timeout_s=1, retries=0)
+            for _ in range(len(replies) // 2):
+                transport = transport_of("openai", "m", args, connection)
+                model = ServedModel(transport, load_tokenizer("tiktoken:cl100k_base"), connection)
+                with bounded(30):
+                    check(event_loop().wait(model._respond(request)))
+                model.close()
+
+
+def test_damaged_answers_and_answers_of_other_types(request_):
+    chance = random.Random(SEED)
+    whole = (
+        http(json.dumps(ANSWER).encode()), http(events(CHUNKS), 200, "text/event-stream"), chunked(events(CHUNKS)),
+        http(json.dumps(ERROR).encode(), 429, "application/json", "Retry-After: 0"),
+    )  # fmt: skip
+    replies = [damaged(chance.choice(whole), chance) for _ in range(24 * ROUNDS)]
+    for _ in range(8 * ROUNDS):
+        chunks = swapped(CHUNKS, chance)
+        replies += [
+            http(json.dumps(swapped(ANSWER, chance)).encode()),
+            http(events(chunks if isinstance(chunks, list) else [chunks]), 200, "text/event-stream"),
+            http(json.dumps(swapped(ERROR, chance)).encode(), chance.choice((400, 401, 403, 404, 429, 500, 503))),
+        ]
+    ask(replies, request_)
+
+
+def test_odd_bodies(request_):
+    deep = b"[" * 100_000 + b"]" * 100_000
+    bodies = [
+        b"", b"null", b"[]", b"{}", b'""', b"1", b"NaN", deep, b'{"choices": ' + deep + b"}", b"\xff\xfe", b"\0" * 1000,
+        b'{"choices": [{"text": ' + b'"x' * 5000, json.dumps({"choices": [{"text": "x" * 5_000_000}]}).encode(),
+        b'{"usage": {"prompt_tokens": ' + b"9" * 4000 + b'}, "choices": [{"text": "x"}]}',
+        b'{"usage": {"prompt_tokens": 1e999}, "choices": [{"text": "x"}]}',
+    ]  # fmt: skip
+    bodies += [json.dumps({"choices": [{"text": value}], "usage": value}).encode() for value in ODD_VALUES]
+    replies = [http(body) for body in bodies]
+    replies += [http(b"data: " + body + b"\n\ndata: [DONE]\n\n", 200, "text/event-stream") for body in bodies]
+    ok = b"HTTP/1.1 200 OK\r\n"
+    heads = (
+        b"", b"\r\n\r\n", b"HTTP/1.1\r\n\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"HTTP/9.9 200 OK\r\n\r\n", b"SSH-2.0-x\r\n",
+        b"HTTP/1.1 999 Odd\r\nContent-Length: -5\r\n\r\nxx", ok + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\nx",
+        ok + b"X: y\r\n" * 500 + b"\r\n", ok + b"X: " + b"y" * 200_000 + b"\r\n\r\n",
+        ok + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", ok + b"Content-Encoding: gzip\r\n\r\nx",
+        ok + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx", b"HTTP/1.1 100 Continue\r\n\r\n" * 50,
+        b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:9/\x1b[2J\r\n\r\n", b"HTTP/1.1 204 None\r\n\r\n",
+        b"HTTP/1.1 429 Slow\r\nRetry-After: 1e999\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 101 Up\r\n\r\n",
+        b"HTTP/1.1 429 Slow\r\nRetry-After: nan\r\nContent-Length: 0\r\n\r\n",
+    )  # fmt: skip
+    ask([*replies, *heads], request_)
