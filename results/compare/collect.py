@@ -193,9 +193,6 @@ def _start(run: ModelRun) -> float:
 
 
 def _link(folder: Path, page: Path) -> str:
-    """The link from the page to a run's report; empty if it has none, or lies on another drive."""
+    """The link from the page to a run's report; empty if it has none."""
     report = folder / "report.html"
-    try:
-        return quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix()) if report.is_file() else ""
-    except ValueError:
-        return ""
+    return quote(os.path.relpath(report.resolve(), page.resolve())) if report.is_file() else ""

@@ -191,8 +191,6 @@ def recipe_of(settings: Settings) -> str:
 Facts = Mapping[str, Mapping[str, Any]]
 """The facts of a manifest on texts, prompts and models: part (`corpora`) -> name -> fact."""
 
-_SERVER = "server "  # before the name of a fact that a server states about itself
-
 
 class Before(Struct, frozen=True):
     """A folder's manifest before this session.
@@ -228,22 +226,7 @@ def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
     A session whose answers are all stored loads no model and asks nothing."""
     merged = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
     before, now = known.get("models", {}), learnt.get("models", {})
-    for spec in before.keys() & now.keys():
-        merged["models"][spec] = _merged_model(before[spec], now[spec])
+    for spec in before.keys() & now.keys():  # a server that is away adds nothing
+        facts = {fact: value for fact, value in now[spec].items() if value is not None}
+        merged["models"][spec] = {**now[spec], **before[spec], **facts}
     return merged
-
-
-def _merged_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A model's facts: a server's stay together, a window keeps its source.
-    A server that is away adds nothing."""
-    learnt = {fact: value for fact, value in now.items() if value is not None}
-    for fact in before.keys() & learnt.keys():
-        failed = fact.startswith("calibration") and str(now[fact]).startswith("failed")
-        if failed or (fact == "window_source" and now.get("window") is None):
-            del learnt[fact]
-    known = dict(before)
-    if any(fact.startswith(_SERVER) for fact in learnt):
-        known = {fact: value for fact, value in known.items() if not fact.startswith(_SERVER)}
-    if learnt.get("window", known.get("window")) != known.get("window"):
-        known.pop("window_source", None)
-    return {**now, **known, **learnt}

@@ -1,8 +1,8 @@
 """A run's folder: names of its files, its shards, the claim of its writer, safe reading."""
 
 import errno
+import fcntl
 import json
-import os
 import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -84,10 +84,6 @@ def claim(file: FileIO, path: Path, named: tuple[str, Path]) -> str:
     Raises `InputError` about `named` where another process holds it.
     """
     try:
-        import fcntl
-    except ImportError:  # Windows: no advisory lock in the standard library worth having
-        return ""
-    try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _HELD:
@@ -126,12 +122,7 @@ def check_links(folder: Path) -> None:
 def read_run_file(path: Path) -> bytes:
     """The whole file. Raises as `check_run_file` does."""
     check_run_file(path)
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError("run", path, f"is larger than {LARGEST >> 30} GiB")
-    return data
+    return path.read_bytes()
 
 
 def read_run_json(path: Path) -> Any:

@@ -62,10 +62,8 @@ def with_pairs(raw: bytes, pairs: Sequence[TextPair]) -> bytes:
     lead, text = raw[: len(raw) - len(raw.removeprefix(_BOM))], raw.removeprefix(_BOM)
     row = json.loads(text)
     row["instructions"], row["outputs"] = ([pair[part] for pair in pairs] for part in (0, 1))
-    try:
-        edited = json.dumps(row, ensure_ascii=text.isascii()).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair has no UTF-8, only an escape
-        edited = json.dumps(row).encode()
+    # Half of a surrogate pair has no UTF-8, only an escape, which is that of JSON.
+    edited = json.dumps(row, ensure_ascii=text.isascii()).encode("utf-8", "backslashreplace")
     return lead + edited + raw[len(raw.rstrip(b" \t\r\n")) :]
 
 

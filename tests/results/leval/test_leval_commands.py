@@ -211,7 +211,6 @@ def test_a_reply_without_a_verdict_is_an_error_and_asked_for_again_by_the_next_r
     assert "questions asked now: 2;" in capsys.readouterr().out, "another answer is another question"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(both, tmp_path, capsys, name):
     count, over = Counter[str](), Event()

@@ -143,7 +143,6 @@ def _asked(port, method, path, body=None, headers=None):
         return answer.status, answer.read().decode()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 @pytest.mark.parametrize("open_", ["half a request", "a page", "half a change"])
 def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder, open_):
     with server(folder) as (process, port):
@@ -206,7 +205,6 @@ def test_what_cannot_be_served_is_refused_in_one_line(folder, words):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder):
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     command = [sys.executable, "-m", "needlework", "serve", str(folder), "--port", "0"]
