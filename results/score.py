@@ -39,7 +39,6 @@ from needlework.scoring.scores import Score
 ARGUMENT = "ANSWERS"
 _ROWS, _LOGS = ".jsonl", (".eval", ".json")
 _STRING = re.compile(r"\A[A-Za-z0-9]{10}")  # OpenAI MRCR: the random string before an answer
-_STRING_V2 = 12  # characters of the string before an answer of MRCR v2
 Columns = Mapping[str, Any]
 
 
@@ -146,13 +145,10 @@ def _openai_groups(columns: Columns) -> tuple[str, ...]:
 
 
 def _deepmind_reference(columns: Columns) -> dict[str, Any] | None:
-    answer = columns.get("answer")
-    if not isinstance(answer, str):
+    queries, answer = columns.get("queries"), columns.get("answer")
+    if not isinstance(queries, str) or not isinstance(answer, str):
         return None
-    if isinstance(columns.get("queries"), str):
-        return mrcr_sets.deepmind_mrcr_reference(columns["queries"], RowSummary(0, 0, columns))
-    answer = answer.strip()
-    return mrcr_reference(answer, answer[:_STRING_V2], MrcrPieces((answer[_STRING_V2:].strip(),), 0)) | {"chance": 0.0}
+    return mrcr_sets.deepmind_mrcr_reference(queries, RowSummary(0, 0, columns))
 
 
 def _graphwalks_reference(columns: Columns) -> dict[str, Any] | None:

@@ -158,9 +158,7 @@ def _why_not_ranked(run: Run, entries: Sequence[BoardEntry]) -> str:
     if {name for entry in entries for name, count in entry.overall.counts.items() if count} <= set(FAULTS):
         return f"all of its trials failed ({failed_words(entries)})"
     if object_of(run.manifest.get("options")).get("adaptive"):
-        claims = [statement.clause for statement in run.report.adaptive if statement.clause]
-        why = "--adaptive decided by its answers how often each length was asked, so that it has no score to rank"
-        return f"{why}{': it ' if claims else ''}{'; '.join(claims)}"
+        return "--adaptive decided by its answers how often each length was asked, so that it has no score to rank"
     return ""
 
 

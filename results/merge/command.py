@@ -167,8 +167,6 @@ def _conflict_lines(conflicts: Sequence[Conflict], keep: Keep | None) -> Iterato
             for part, record in zip(parts, records, strict=True)
         ]
         yield f"conflict: {records[0].id}: {', '.join(answers)}"
-    if len(conflicts) > _MAX_CONFLICTS:
-        yield f"and {len(conflicts) - _MAX_CONFLICTS} more"
     if conflicts and keep is None:
         yield (
             f"{counted(len(conflicts), 'trial')} with two different answers; nothing was written; --conflicts first or"
