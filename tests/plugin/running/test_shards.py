@@ -118,7 +118,7 @@ def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
     output = capsys.readouterr().err
     assert f"conflict: {name}: shards/1-of-3: " in output
     assert "again: found 'something else'" in output
-    assert "1 trial has two different answers; nothing was written" in output
+    assert "1 trial with two different answers; nothing was written" in output
     assert not (project.runs / "both").exists()
     for keep, text in (("first", 0), ("last", 1)):
         assert main([*words, "--conflicts", keep]) == 0
@@ -168,8 +168,8 @@ def test_dividing_anew_counts_what_the_old_shards_have(project, three, halves, c
     [
         (["nowhere"], "RUN: 'nowhere': does not exist"),
         (["."], "RUN: '.': has no journal.jsonl and no shards"),
-        (["results/runs/r", "--into", "conftest.py"], "--into: 'conftest.py': is a file"),
-        (["results/runs/r", "--into", "results/runs/r/shards/1-of-3"], "is a shard's folder"),
+        (["results/runs/r", "--into", "conftest.py"], "--into: 'conftest.py': is no run's folder"),
+        (["results/runs/r", "--into", "results/runs/r/shards/1-of-3"], "is no run's folder"),
     ],
 )
 def test_a_wrong_path_is_one_line(project, three, words, line, capsys):
