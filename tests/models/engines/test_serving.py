@@ -85,6 +85,7 @@ def test_a_server_is_up_when_it_is_healthy_known_to_workers_and_gone_when_it_is_
             30,
             r"ended with code 3: error: no card has 80 GB; mend that.*log\.txt",
         ),
+        (("-c", "print('bye')"), 30, "the server ended with code 0: bye"),
         (("-c", "import time; time.sleep(60)"), 0.5, r"not healthy after 0\.5 s"),
     ],
 )
