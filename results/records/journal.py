@@ -191,7 +191,9 @@ class WaitingAnswers:
                 if self._file is None:
                     self._file = FileIO(self._path, "a+")
                     _cut_torn_tail(self._file)
-                self._file.write(line)
+                # A full disk may tear a line; the line feed ends it, so that the next one is whole.
+                if self._file.write(line) < len(line):
+                    self._file.write(b"\n")
 
     def close(self) -> None:
         """Close the file, and ignore later answers: requests may end after the run."""

@@ -92,3 +92,5 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
         raise InputError(OPTION, spec, f"has written no question that can be used ({failed[0]})")
     write_whole(out, question_file(written.rows))
     yield f"questions: {len(written.rows)} in all, {written.count} requests now"
+    if spec in settings.model:
+        yield f"{spec} answers questions of its own: have another model write them, if you can"
