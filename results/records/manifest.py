@@ -226,7 +226,10 @@ def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
     A session whose answers are all stored loads no model and asks nothing."""
     merged = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
     before, now = known.get("models", {}), learnt.get("models", {})
-    for spec in before.keys() & now.keys():  # a server that is away adds nothing
-        facts = {fact: value for fact, value in now[spec].items() if value is not None}
+    for spec in before.keys() & now.keys():  # a server that is away, or fails to be calibrated, adds nothing
+        facts = {
+            fact: value for fact, value in now[spec].items()
+            if value is not None and not str(value).startswith("failed")
+        }  # fmt: skip
         merged["models"][spec] = {**now[spec], **before[spec], **facts}
     return merged
