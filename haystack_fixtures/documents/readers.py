@@ -103,8 +103,7 @@ def read_file(path: Path, name: str) -> FileTexts:
         if ending == ".jsonl":
             return _rows(_decoded(path.read_bytes()), name)
         read = _READERS.get(ending)
-        text = _only_string(path) if read is None else read(_not_blank(path.read_bytes()))
-        return FileTexts(((name, _usable(text)),))
+        return FileTexts(((name, _usable(_only_string(path) if read is None else read(path.read_bytes()))),))
     except UnusableError as error:
         return FileTexts(left_out=((name, str(error)),))
     except ImportError:
@@ -194,12 +193,6 @@ def _decoded(data: bytes) -> str:
         return data.decode(encoding)
     except UnicodeError:
         raise UnusableError(f"it is not {encoding.upper().removesuffix('-SIG')} text: save it as UTF-8") from None
-
-
-def _not_blank(data: bytes) -> bytes:
-    if not data.strip():
-        raise UnusableError(_BLANK)
-    return data
 
 
 def _usable(text: str) -> str:

@@ -241,21 +241,16 @@ def _try(frame: PromptFrame, budget: int, cuts: Cuts, tries: int, best: _Best, e
 def _padded(frame: PromptFrame, budget: int, best: Draft, extra: float) -> Draft:
     """The draft, with an ellipsis if it is not near enough and that brings it nearer."""
     if budget - best.count > _MOST_DOTS:  # all tried ones were over it, as when a table's rules follow a word
-        best = _largest_below(frame, budget, extra, best)
+        cuts = cuts_near(frame.source, round(budget - extra), reach=4 * _REACH, any_grapheme=True)
+        below = np.flatnonzero(cuts.tokens + extra <= budget)[-_TRIES:]
+        drafts = (draft_of(frame, cuts.cut(number)) for number in below.tolist())
+        best = max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)
     for dots in range(budget - best.count, 0, -1):
         if near_enough(best.count, budget) or dots > _MOST_DOTS:
             break
         padded = draft_of(frame, padded_cut(frame.source, best.cut, dots))
         best = padded if best.count < padded.count <= budget else best
     return best
-
-
-def _largest_below(frame: PromptFrame, budget: int, extra: float, best: Draft) -> Draft:
-    """The longest draft within the budget among cuts estimated to fit; `best` where none is longer."""
-    cuts = cuts_near(frame.source, round(budget - extra), reach=4 * _REACH, any_grapheme=True)
-    below = np.flatnonzero(cuts.tokens + extra <= budget)[-_TRIES:]
-    drafts = [draft_of(frame, cuts.cut(number)) for number in below.tolist()]
-    return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)
 
 
 _WORDS = regex.compile(
@@ -269,7 +264,8 @@ def check_unique(
     """Raise `InputError` unless every needle occurs once in the prompt and no term in the haystack."""
     text = text_of(draft.pieces)
     for name, needle in needles:
-        if _holds(source, draft.cut, needle.strip()):
+        bare = needle.strip()
+        if source.text.find(bare, 0, draft.cut.end) >= 0 or bare in _end(source, draft.cut, len(bare)):
             raise InputError("needle", name, "the haystack has this text already: use another corpus or needle")
         if text.count(needle) != 1:
             raise InputError("needle", name, "its text stands in the prompt more than once: give every needle its own")
@@ -309,11 +305,6 @@ def _inside_word(text: str, offset: int) -> bool:
         return False
     left, right = text[offset - 1], text[offset]
     return _WORDS.match(left) is not None and _WORDS.match(right) is not None
-
-
-def _holds(source: HaystackSource, cut: Cut, text: str) -> bool:
-    """Whether a haystack has a text."""
-    return source.text.find(text, 0, cut.end) >= 0 or text in _end(source, cut, len(text))
 
 
 def _holds_word(source: HaystackSource, cut: Cut, word: str) -> bool:

@@ -88,26 +88,21 @@ def cuts_near(source: HaystackSource, tokens: int, *, reach: int, any_grapheme: 
 
 
 def _near(source: HaystackSource, tokens: int, reach: int, any_grapheme: bool) -> Cuts:
-    begin, stop = _stretch(source, tokens - reach, tokens + reach)
+    starts, last = source.encoded.starts, tokens + reach
+    begin = int(starts[min(max(tokens - reach, 0), len(starts) - 1)])
+    stop = int(starts[last]) if last < len(starts) else len(source.text)
     low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
     units = (source.ends[low:high] - len(source.closes)).tolist()
     words = _word_ends(source.text, begin, stop, _GRAPHEME if any_grapheme else _WORD)
     places = [offset for offset in sorted({*units, *words}) if offset >= source.shortest]
     closers = _closers(source, places)
-    before = source.encoded.starts.searchsorted(np.asarray(places, np.int64)).tolist()
+    before = starts.searchsorted(np.asarray(places, np.int64)).tolist()
     counts = [count + _tokens(source, closer) for count, closer in zip(before, closers, strict=True)]
 
     def cut(number: int) -> Cut:
         return Cut(places[number], (places[number],) * 2, closers[number], counts[number])
 
     return Cuts(np.asarray(counts, np.int64), cut)
-
-
-def _stretch(source: HaystackSource, first: int, last: int) -> tuple[int, int]:
-    """Start and end of the source's text between two tokens, clipped to the source."""
-    starts = source.encoded.starts
-    begin = int(starts[min(max(first, 0), len(starts) - 1)])
-    return begin, int(starts[last]) if last < len(starts) else len(source.text)
 
 
 def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:

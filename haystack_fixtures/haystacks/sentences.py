@@ -53,7 +53,13 @@ def sentence_ends(text: str) -> NDArray[np.int64]:
     visible = len(text.rstrip())
     if not visible:
         return np.empty(0, np.int64)
-    ends = sorted({visible, *_terminated(text), *_paragraph_ends(text, visible)})
+    terminated = (
+        match.end()
+        for match in _TERMINATED.finditer(text)
+        if match["spaced"] is None or not _continues(text, match["spaced"], match.start(), match.end())
+    )
+    before_gaps = (_BLANKS_BEFORE.match(text, 0, gap.start()) for gap in _EMPTY_LINE.finditer(text, 0, visible))
+    ends = sorted({visible, *terminated, *(before.start() + 1 for before in before_gaps if before)})
     for pattern, limit in ((_LINE_END, _LINE_LIMIT), (_WORD_END, _SPACE_LIMIT)):
         ends = _refined(ends, limit, partial(_matches, pattern, text))
     ends = [end for end in ends if not splits_grapheme(text, end)]
@@ -72,20 +78,6 @@ def splits_grapheme(text: str, offset: int) -> bool:
 
 def _matches(pattern: regex.Pattern[str], text: str, start: int, end: int) -> Iterator[int]:
     return (match.start() for match in pattern.finditer(text, start, end))
-
-
-def _paragraph_ends(text: str, visible: int) -> Iterator[int]:
-    """Ends of visible text before an empty line."""
-    for empty_line in _EMPTY_LINE.finditer(text, 0, visible):
-        before = _BLANKS_BEFORE.match(text, 0, empty_line.start())
-        if before:
-            yield before.start() + 1
-
-
-def _terminated(text: str) -> Iterator[int]:
-    for match in _TERMINATED.finditer(text):
-        if match["spaced"] is None or not _continues(text, match["spaced"], match.start(), match.end()):
-            yield match.end()
 
 
 def _continues(text: str, stop: str, start: int, end: int) -> bool:

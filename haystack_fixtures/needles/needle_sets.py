@@ -281,13 +281,9 @@ class Canaries:
 def canaries(language: str, *, seed: int, repeat: int) -> Canaries:
     """The canaries of one haystack: the same at every depth and length, so that prompts still begin alike."""
     rng = random.Random(f"canaries {language} {seed} {repeat}")
-    first, last = (_mark(rng) for _ in range(2))
+    first, last = ("".join(rng.choices(_LETTERS, k=3)) + str(rng.randrange(1000, 10_000)) for _ in range(2))
     known = language if language in _QUESTION else "en"
     return Canaries(_START[known].format(mark=first), _END[known].format(mark=last), first, last, _QUESTION[known])
-
-
-def _mark(rng: random.Random) -> str:
-    return "".join(rng.choices(_LETTERS, k=3)) + str(rng.randrange(1000, 10_000))
 
 
 def _plain(text: str) -> str:

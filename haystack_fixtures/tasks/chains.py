@@ -44,7 +44,8 @@ def _chain(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     # The same draws for both questions.
     rng = draws("chain", 1, seed, cell.repeat, hops, chains, order, language)
-    names = _names(rng, chains * (hops + 1))
+    heads = sample(rng, [first + second for first in _LETTERS for second in _LETTERS], chains * (hops + 1))
+    names = [head + "".join(pick(rng, _LETTERS) for _ in range(3)) for head in heads]
     values = draw_numbers(rng, chains, 5)
     links = []
     for at, name in enumerate(names):
@@ -87,11 +88,6 @@ def _ordered(rng: Random, links: list[_Link], hops: int, order: str) -> list[_Li
     while [link.hop for link in mixed if link.chain == 0] == list(range(hops + 1)):
         mixed = shuffled(rng, links)
     return mixed
-
-
-def _names(rng: Random, count: int) -> list[str]:
-    heads = sample(rng, [first + second for first in _LETTERS for second in _LETTERS], count)
-    return [head + "".join(pick(rng, _LETTERS) for _ in range(3)) for head in heads]
 
 
 # The functions of the chain stand in any order among others, which call each other and those of the chain too. Nothing

@@ -140,7 +140,9 @@ _KINDS: dict[str, dict[str, Callable[[Random, str, Sequence[date]], MemoryQuesti
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language, kind = suite.language, without_language(cell.needle, suite)
     rng = draws("memory", 1, seed, cell.repeat, kind, language)
-    days = _session_days(rng)
+    days = [_FIRST_DAY + timedelta(below(rng, 28))]
+    while len(days) < _SESSIONS:
+        days.append(days[-1] + timedelta(_SHORTEST_GAP + below(rng, _LONGEST_GAP - _SHORTEST_GAP)))
     content = _KINDS[cell.task][kind](rng, language, days)
     openings = [
         _statement(language, "opening", session, date=written_date(day, language)) for session, day in enumerate(days)
@@ -170,14 +172,6 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
             generated_rounds(language, ("memory", 1, seed, cell.repeat, language, "others")), Round(*closing)
         ),
     )
-
-
-def _session_days(rng: Random) -> list[date]:
-    """The days of the sessions, some weeks apart."""
-    days = [_FIRST_DAY + timedelta(below(rng, 28))]
-    while len(days) < _SESSIONS:
-        days.append(days[-1] + timedelta(_SHORTEST_GAP + below(rng, _LONGEST_GAP - _SHORTEST_GAP)))
-    return days
 
 
 _task = partial(Task, depths=no_depths, ask=_ask, family="memory", version=1)

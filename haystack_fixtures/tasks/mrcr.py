@@ -175,12 +175,6 @@ def _drawn(language: str, count: int, recipe: Recipe) -> _DrawnPieces:
     return _DrawnPieces(kind, topic, string, _different_pieces(language, kind, topic, recipe, count), near)
 
 
-def _wanted_number(seed: int, repeat: int, count: int) -> int:
-    """The number, from 1, of the piece that is asked for: each of them once in as many repeats."""
-    block, turn = divmod(repeat, count)
-    return shuffled(draws("mrcr", 1, seed, count, "order", block), range(1, count + 1))[turn]
-
-
 def _depths_around(depth: float, number_asked: int, count: int) -> tuple[float, ...]:
     """Depths in percent: the wanted one at `depth`, the others evenly before it and after it."""
     before = [depth * number / number_asked for number in range(number_asked - 1)]
@@ -195,7 +189,8 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     recipe = ("mrcr", 1, seed, cell.repeat, count, language)
     drawn = _drawn(language, count, recipe)
     kind, topic, string, pieces = drawn.kind, drawn.topic, drawn.string, drawn.pieces
-    k = _wanted_number(seed, cell.repeat, count)
+    block, turn = divmod(cell.repeat, count)  # each piece is asked for once in as many repeats
+    k = shuffled(draws("mrcr", 1, seed, count, "order", block), range(1, count + 1))[turn]
     ask = _asked_for(language, kind, topic)
     sentences = table("mrcr", language, "ask")
     question = sentences["question"].format(

@@ -20,8 +20,6 @@ from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.document_material import (
     DOCUMENTS,
     DocumentOptions,
-    Material,
-    QuestionInSet,
     look_again,
     material_of,
 )
@@ -175,6 +173,8 @@ def _question(
     answers = reference.get("answers", question.answers)
     space = "" if language == "zh" else " "
     about = f"question {label} about {question.document!r}"
+    # What a trial's key has to know beside its needles: documents in their order, and right answers.
+    content = [material.documents.sha256, order, question.answers, question.document, question.supporting]
     return Question(
         needles=needles,
         depths=depths,
@@ -191,16 +191,9 @@ def _question(
         needed=tuple(range(len(needles))),
         context=OtherDocuments(order, material.names, material.separator, about),
         abstains=True,
-        material=_material_hash(material, entry, order),
+        material=sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest(),
         search=Search((), question.question, gold=question.document, answer=question.answers[0]),
     )
-
-
-def _material_hash(material: Material, entry: QuestionInSet, order: tuple[int, ...]) -> str:
-    """Hash a trial's material beside its needles: documents in their order, and right answers."""
-    question = entry.question
-    content = [material.documents.sha256, order, question.answers, question.document, question.supporting]
-    return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _task = partial(

@@ -153,11 +153,8 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Question:
 
 def _notes(suite: Suite, every: bool) -> list[str]:
     missing = _QUESTIONS.lacking(suite)
-    if not missing:
-        return []
-    shown = list(missing.items())[: None if every else 1]
-    listed = "; ".join(f"{label}: {name}" for label, name in shown)
-    return [f"{len(missing)} questions are left out, as the copy lacks a text of theirs ({listed})"]
+    listed = "; ".join(f"{label}: {name}" for label, name in list(missing.items())[: None if every else 1])
+    return [f"{len(missing)} questions are left out, as the copy lacks a text of theirs ({listed})"] if missing else []
 
 
 TASKS = (

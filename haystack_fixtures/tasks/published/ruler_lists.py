@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
 from math import pi
 from random import Random
 from string import ascii_lowercase
@@ -69,15 +69,11 @@ def rounded_up(count: int) -> int:
 
 @lru_cache(4)
 def _first_words(parts: tuple[object, ...], language: str, apart: int, count: int) -> tuple[str, ...]:
-    return tuple(islice(_word_stream(draws(*parts), language, apart), count))
-
-
-def _word_stream(rng: Random, language: str, apart: int) -> Iterator[str]:
+    rng = draws(*parts)
     order = shuffled(rng, single_words(language))
     first = list(islice((word for word in order if word in _solitary(language)), apart))
-    yield from first
-    yield from (word for word in order if word not in first)
-    yield from compounds(rng, language, first)
+    rest = (word for word in order if word not in first)
+    return tuple(islice(chain(first, rest, compounds(rng, language, first)), count))
 
 
 @cache
