@@ -14,7 +14,6 @@ from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.corpora.files import (
     Corpus,
     clean_text,
-    documents_sha256,
     load_cdme,
     load_hub,
     load_path,
@@ -36,11 +35,7 @@ def load_pydoc() -> Corpus:
         raise InputError("--corpus", "pydoc", "this Python has no pydoc_data: use --corpus generated") from None
     documents = tuple(clean_text(topics[title], title) for title in sorted(topics))
     source = f"CPython {python_version()}, pydoc_data.topics"  # the topics differ between versions
-    return _corpus("pydoc", "en", "PSF License", source, documents)
-
-
-def _corpus(name: str, language: str, licence: str, source: str, documents: tuple[str, ...]) -> Corpus:
-    return Corpus(name, language, licence, source, documents, documents_sha256(documents))
+    return Corpus("pydoc", "en", "PSF License", source, documents)
 
 
 # What carries each text: its package, and the version that answers were measured with.
@@ -71,7 +66,7 @@ def load_packaged(name: str) -> Corpus:
         dated = f"{package} {version(package)}"
     except PackageNotFoundError:  # on the path without having been installed
         dated = package
-    return _corpus(name, language, licence, f"{dated}, {file}", documents)
+    return Corpus(name, language, licence, f"{dated}, {file}", documents)
 
 
 def _read_essays(folder: Path) -> tuple[str, ...]:
@@ -128,7 +123,7 @@ def load_corpus(
         if language not in UNIT:
             raise InputError("--corpus noise, --language", language, f"choose one of {', '.join(UNIT)}")
         documents = ("\n".join([UNIT[language]] * _LINES),)
-        return _corpus("noise", language, "MIT (part of needlework)", "RULER's sentences", documents)
+        return Corpus("noise", language, "MIT (part of needlework)", "RULER's sentences", documents)
     if name == "generated":
         return generated_corpus(language, seed, min_chars, cache_dir)
     if kind == "hf" and name != kind:

@@ -19,7 +19,11 @@ class Corpus:
     licence: str
     source: str
     documents: tuple[str, ...] = field(repr=False)  # sorted by file name, or as published
-    sha256: str  # of the text, or of the recipe that makes generated text
+    sha256: str = ""  # of the text, or of the recipe that makes generated text
+
+    def __post_init__(self) -> None:
+        if not self.sha256:
+            object.__setattr__(self, "sha256", documents_sha256(self.documents))
 
     @property
     def chars(self) -> int:
@@ -89,7 +93,7 @@ def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[st
     documents = tuple(text for file in files for text in _documents(file, text_field) if text.strip())
     if not documents:
         raise InputError("--corpus", path, f"holds no text: it needs {_KINDS} files that are not empty")
-    return Corpus(path.resolve().name, language, _LICENCE, str(path), documents, documents_sha256(documents))
+    return Corpus(path.resolve().name, language, _LICENCE, str(path), documents)
 
 
 def load_cdme(folder: Path, *, language: str, text_field: str, file_list: tuple[str, ...]) -> Corpus:
@@ -201,7 +205,7 @@ def load_hub(target: str, *, language: str, text_field: str) -> Corpus:
         raise InputError("--corpus", target, f"column {text_field!r} holds no text: name another column or split")
     licence = str(rows.info.license or "").strip() or "not stated"
     source = f"Hugging Face data set {name}, split {split}"
-    return Corpus(Path(name).name, language, licence, source, tuple(documents), documents_sha256(documents))
+    return Corpus(Path(name).name, language, licence, source, tuple(documents))
 
 
 def _load(name: str, split: str) -> Any:

@@ -192,7 +192,9 @@ def _join(cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, encod
     for right in (*cores, None):
         start = left.start_of(left.high) if left else 0
         end = right.start_of(right.low) if right else length
-        seam = _seam(_slice(parts, start, end), start, left, right, encode)
+        shown = [part for part in parts if part.start < end and start < part.end]
+        slices = (part.text[max(start, part.start) - part.shift : min(end, part.end) - part.shift] for part in shown)
+        seam = _seam("".join(slices), start, left, right, encode)
         if seam is None:
             return left.number + 1 if left else 0, right.number + 1 if right else len(parts) + 1
         if left:
@@ -219,14 +221,6 @@ def _seam(text: str, start: int, left: _Core | None, right: _Core | None, encode
             return None
         after = met
     return _Seam(window, before[0], after[0] if right else len(window.ids), before[1], after[1])
-
-
-def _slice(parts: Sequence[_TextPart], start: int, end: int) -> str:
-    return "".join(
-        part.text[max(start, part.start) - part.shift : min(end, part.end) - part.shift]
-        for part in parts
-        if part.start < end and start < part.end
-    )
 
 
 def _in_step(

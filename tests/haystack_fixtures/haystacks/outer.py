@@ -1,7 +1,7 @@
 """Prompts of these tests, but for their contexts."""
 
 from needlework.core.prompts import Message
-from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.frame import OuterText
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, order_source
 
@@ -16,7 +16,7 @@ def outer(tokenizer, before, after, budget, reserved=0):
 
 
 def corpus_of(*texts):
-    return Corpus("test", "en", "none", "none", texts, documents_sha256(texts))
+    return Corpus("test", "en", "none", "none", texts)
 
 
 def open_source(corpus, tokenizer, *, seed, repeat, min_tokens, cache_dir):
