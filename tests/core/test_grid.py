@@ -135,20 +135,11 @@ def test_lists_and_ranges(parse, text, spacing, values):
 @pytest.mark.parametrize(
     ("parse", "text"),
     [
-        (parse_lengths, "abc"),
-        (parse_lengths, "1k,,2k"),
-        (parse_lengths, ",2k"),
-        (parse_depths, "0, ,50"),
-        (parse_lengths, "1.0001k"),
-        (parse_lengths, "0"),
-        (parse_lengths, "1k:2k"),
-        (parse_lengths, "2k:1k:3"),
-        (parse_lengths, "1k:2k:0"),
-        (parse_lengths, ","),
-        (parse_depths, "101"),
-        (parse_depths, "-1"),
-        (parse_depths, "nan"),
-        (parse_depths, "0:100:x"),
+        *(
+            (parse_lengths, text)
+            for text in ("abc", "1k,,2k", ",2k", "1.0001k", "0", "1k:2k", "2k:1k:3", "1k:2k:0", ",")
+        ),
+        *((parse_depths, text) for text in ("0, ,50", "101", "-1", "nan", "0:100:x")),
     ],
 )
 def test_a_bad_grid_is_one_line_that_names_the_option(parse, text):

@@ -196,35 +196,26 @@ def test_a_preset_of_ours_may_be_yaml(load):
 MODELS = """
 from opencompass.models import TurboMindModel, HuggingFaceCausalLM, VLLM
 models = [
-    dict(type=TurboMindModel, path='./turbomind', concurrency=8, max_out_len=64, run_cfg=dict(num_gpus=2),
-         engine_config=dict(session_len=32768, tp=2)),
-    dict(type=HuggingFaceCausalLM, path='org/name', tokenizer_path='org/name', batch_size=4, max_seq_len=8192,
-         model_kwargs=dict(device_map='auto')),
-    dict(type=VLLM, path='org/other', model_kwargs=dict(gpu_memory_utilization=0.9, hf_token='sk-verysecret'),
-         generation_kwargs=dict(top_k=1)),
+    dict(type=TurboMindModel, path='./turbomind', run_cfg=dict(num_gpus=2), engine_config=dict(tp=2)),
+    dict(type=HuggingFaceCausalLM, path='org/name', batch_size=4, model_kwargs=dict(device_map='auto')),
+    dict(type=VLLM, path='org/other', model_kwargs=dict(gpu_memory_utilization=0.9, hf_token='sk-verysecret')),
 ]
 """
 
 
 def test_models_are_answered_with_options(load):
     notes = load(CDME + MODELS).notes
-    for wanted in (
+    assert {
         "models: --serve lmdeploy --model ./turbomind",
         "models: --model hf:org/name",
         "models: --serve vllm --model org/other",
-        "concurrency = 8: here --concurrency",
         "batch_size = 4: here --concurrency N",
-        "max_out_len = 64: here --answer-budget",
         "num_gpus = 2: here --gpus-per-worker K, or --model-arg device_map=auto",
-        "tokenizer_path = org/name: here --tokenizer",
-        "session_len = 32768: here --serve-arg window=32k",
         "tp = 2: here --serve-arg tensor-parallel=N",
         "device_map = auto: here --model-arg device_map=auto",
         "gpu_memory_utilization = 0.9: here --serve-arg gpu-memory-utilization=0.9",
-        "top_k = 1: here --model-arg top_k=1",
         "hf_token: here --serve-arg hf-token=VALUE",
-    ):
-        assert wanted in notes
+    } <= set(notes)
 
 
 UNREAD = {

@@ -139,7 +139,6 @@ def answers(folder):
         (f"hf:{folder}", "text"),
         (f"hf:{folder}:test", "text"),
         (f"hf:{folder}:train[:25%]", "text"),
-        (f"hf:{folder}:train[1:3]", "text"),
         (f"hf:{folder}", "body"),
         (f"hf:{folder}", "n"),
         (f"hf:{folder}:absent", "text"),
@@ -168,7 +167,6 @@ def test_a_local_folder_gives_its_train_split_without_the_empty_rows_or_the_spli
     [
         ("hf:{folder}", "body", "no column 'body': name one of its columns (text, n)"),
         ("hf:{folder}", "n", "column 'n', row 0 is no text"),
-        ("hf:{folder}:train[1:3]", "text", "holds no text"),
         ("hf:{folder}:absent", "text", 'Unknown split "absent"'),
         ("hf:nobody/nothing", "text", "check the id, the split and the network"),
         ("hf:", "text", "name a data set or a folder: hf:ID_OR_PATH[:split]"),

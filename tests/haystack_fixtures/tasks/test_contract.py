@@ -223,13 +223,9 @@ def test_what_a_task_raises_is_told_with_its_name_and_line():
     [
         ("ask", None, "returns no Question|returns no a Question"),
         ("ask", replace(ASKED, depths=()), "1 needles and 0 depths: give every needle one"),
-        ("ask", replace(ASKED, depths=(None,)), "each is a percent"),
-        ("ask", replace(ASKED, depths=(150.0,)), "each is a percent"),
-        ("labels", "berth", "needle labels"),
-        ("labels", (1,), "needle labels"),
-        ("depths", (), "depths in percent"),
-        ("depths", (-1.0,), "depths in percent"),
-        ("depths", None, "depths in percent"),
+        *(("ask", replace(ASKED, depths=(depth,)), "each is a percent") for depth in (None, 150.0)),
+        *(("labels", returned, "needle labels") for returned in ("berth", (1,))),
+        *(("depths", returned, "depths in percent") for returned in ((), (-1.0,), None)),
     ],
 )
 def test_what_a_function_of_a_wrong_kind_returns_is_told(function, returned, told):
