@@ -74,7 +74,7 @@ def read_text(option: str, name: str | Path, remedy: str = "give the path of a U
         raise InputError(option, name, f"is no path; {remedy}") from None
 
 
-@lru_cache(32)
+@lru_cache(128)
 def _read_version(read: Callable[..., Any], path: str | Path, args: tuple[Any, ...], _version: object) -> Any:
     return read(path, *args)
 

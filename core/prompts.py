@@ -1,12 +1,13 @@
 """Prompts: needles, messages, prompt templates, turns of a conversation."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from importlib import resources
 from itertools import groupby
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,33 +26,31 @@ class Message:
     content: str = field(repr=False)
 
 
-class Forms(Protocol):
-    """A prompt as a whole text, as messages, and as ids; a form may be made when it is first asked for."""
+@dataclass(frozen=True)
+class Forms:
+    """A prompt as text, messages and ids, each made on first use: a server is sent messages, a model here takes ids."""
 
-    @property
-    def text(self) -> str: ...
-    @property
-    def messages(self) -> tuple[Message, ...]: ...
-    @property
-    def ids(self) -> NDArray[np.int32]: ...
-    @property
-    def tokens(self) -> int:
-        """The number of ids."""
-        ...
+    tokens: int  # the number of ids
+    make_text: Callable[[], str] = field(repr=False)
+    make_messages: Callable[[str], tuple[Message, ...]] = field(repr=False)  # of the text
+    make_ids: Callable[[], NDArray[np.int32]] = field(repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        return self.make_text()
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        return self.make_messages(self.text)
+
+    @cached_property
+    def ids(self) -> NDArray[np.int32]:
+        return self.make_ids()
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedForms:
+def rendered_forms(messages: tuple[Message, ...], text: str, ids: NDArray[np.int32]) -> Forms:
     """Forms that are at hand."""
-
-    messages: tuple[Message, ...]
-    text: str = field(repr=False)
-    ids: NDArray[np.int32] = field(repr=False)
-
-    @property
-    def tokens(self) -> int:
-        """See `Forms`."""
-        return len(self.ids)
+    return Forms(len(ids), lambda: text, lambda _text: messages, lambda: ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ def text_sha256(text: str) -> str:
 def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
     """The prompt of a question without a context: no needles, nothing to prove but its own text."""
     return Prompt(
-        forms=RenderedForms(messages, text, np.asarray(ids, np.int32)),
+        forms=rendered_forms(messages, text, np.asarray(ids, np.int32)),
         context=(0, 0),
         context_tokens=0,
         placed=(),

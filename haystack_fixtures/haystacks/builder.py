@@ -1,16 +1,14 @@
 """Builds prompts of an exact length around a haystack, and checks them: what must stand in them once, does."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from needlework.core.errors import InputError, TooShortError
-from needlework.core.prompts import Message, PlacedNeedle, Prompt, text_sha256
+from needlework.core.prompts import Forms, PlacedNeedle, Prompt, text_sha256
 from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import (
     Draft,
@@ -71,7 +69,12 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
     )
     repeated = any(stands_elsewhere(answer, draft) for answer in answers)
     return Prompt(
-        forms=DraftForms(frame.outer, draft),
+        forms=Forms(
+            len(frame.outer.bos) + draft.spliced.count,
+            make_text=lambda: text_of(draft.pieces),
+            make_messages=lambda text: frame.outer.messages(text[slice(*draft.context)]),
+            make_ids=lambda: draft.spliced.ids(frame.outer.bos),
+        ),
         context=draft.context,
         context_tokens=context_tokens,
         placed=placed,
@@ -81,34 +84,6 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
         filler_sha256=text_sha256(draft.cut.text(source)),
         flags=(("depth_off",) if off else ()) + (("answer_elsewhere",) if repeated else ()),
     )
-
-
-@dataclass(frozen=True)
-class DraftForms:
-    """`Forms` made on first use: a server is sent messages, a model here takes ids."""
-
-    outer: OuterText
-    draft: Draft
-
-    @property
-    def tokens(self) -> int:
-        """See `Forms`."""
-        return len(self.outer.bos) + self.draft.spliced.count
-
-    @cached_property
-    def text(self) -> str:
-        """The whole rendered request."""
-        return text_of(self.draft.pieces)
-
-    @cached_property
-    def ids(self) -> NDArray[np.int32]:
-        """The text's tokens."""
-        return self.draft.spliced.ids(self.outer.bos)
-
-    @cached_property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages of a chat."""
-        return self.outer.messages(self.text[slice(*self.draft.context)])
 
 
 def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[str, str]] = ()) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import regex
 
 from needlework.core.errors import InputError, TooLongError, TooShortError
-from needlework.core.prompts import Prompt, RenderedForms, text_sha256
+from needlework.core.prompts import Prompt, rendered_forms, text_sha256
 from needlework.haystack_fixtures.haystacks.builder import finish, search
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.frame import Draft, OuterText, PromptFrame, draft_of
@@ -65,7 +65,7 @@ def build_document(outer: OuterText, document: Document, encoded: Encoded) -> Pr
     # Uncut, a token across an edge must not count as cut.
     share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
     return Prompt(
-        forms=RenderedForms(outer.messages(left), text, ids),
+        forms=rendered_forms(outer.messages(left), text, ids),
         context=(begin, end),
         context_tokens=context_tokens,
         placed=(),

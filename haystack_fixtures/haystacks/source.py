@@ -197,11 +197,7 @@ def _collect(
         before = tokens
         for number, start, stop in spans:
             document = encoded[number]
-            # Some sentences more than have enough tokens, or all of it.
-            starts = document.encoded.starts
-            last = int(starts.searchsorted(start)) + enough - tokens
-            number = int(document.ends.searchsorted(starts[last])) + _SENTENCES_BEYOND if last < len(starts) else None
-            end = min([stop, *document.ends[number : number + 1].tolist()]) if number is not None else stop
+            end = _far_enough(document, start, stop, enough - tokens)
             if pieces:
                 pieces.append(JOINER)
                 chars += len(JOINER)
@@ -216,6 +212,14 @@ def _collect(
         if tokens == before:
             return [], np.empty(0, np.int64)
     return pieces, np.concatenate(ends)
+
+
+def _far_enough(document: EncodedDocument, start: int, stop: int, tokens: int) -> int:
+    """The end of a stretch of a document with enough tokens: some sentences more, or its end."""
+    starts, ends = document.encoded.starts, document.ends
+    last = int(starts.searchsorted(start)) + tokens
+    number = int(ends.searchsorted(starts[last])) + _SENTENCES_BEYOND if last < len(starts) else len(ends)
+    return min(stop, int(ends[number])) if number < len(ends) else stop
 
 
 # Part of the key: raise it when sentence ends or the file layout change.

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from needlework.core.errors import InputError, printable
 from needlework.core.files import cache_key, read_cached, write_cached
 from needlework.core.redact import redactor, url_secrets, without_credentials
-from needlework.core.settings import Settings
-from needlework.haystack_fixtures.retrieval.search import ChunkScores, RetrievalOptions, missing_packages
+from needlework.haystack_fixtures.retrieval.search import ChunkScores, missing_packages
 from needlework.models.checkpoints import checkpoint_folder, joint_sha256
 from needlework.models.served.connection import ServerOptions, is_loopback, is_usable, shown_url
 from needlework.models.served.errors import AttemptFault, HttpError, fault_of, fault_of_status
@@ -105,20 +104,6 @@ def check_embedder(spec: str | None) -> str:
     if kind not in ("st", "openai") or not name.strip():
         raise InputError(OPTION, spec, "write st:NAME_OR_FOLDER (sentence-transformers) or openai:NAME (a server)")
     return spec
-
-
-def embedder_of(options: RetrievalOptions, settings: Settings, cache_dir: Path) -> Embedder:
-    """The embedder of a suite; weights are loaded and a server is asked when there is something to embed.
-
-    Raises `InputError`.
-    """
-    connection = ServerOptions(
-        base_url=options.embedder_base_url,
-        api_key_env=options.embedder_api_key_env,
-        timeout_s=settings.timeout,
-        retries=settings.retries,
-    )
-    return load_embedder(options.embedder, connection, cache_dir)
 
 
 def load_embedder(spec: str | None, connection: ServerOptions, cache_dir: Path) -> Embedder:

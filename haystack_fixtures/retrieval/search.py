@@ -140,9 +140,16 @@ class Retrieval:
         return dense_index(chunks, self._embedder(dense), self._cache_dir)
 
     def _load(self, options: RetrievalOptions) -> Embedder:
-        from needlework.haystack_fixtures.retrieval.embedders import embedder_of
+        from needlework.haystack_fixtures.retrieval.embedders import load_embedder
+        from needlework.models.served.connection import ServerOptions
 
-        return embedder_of(options, self._settings, self._cache_dir)
+        connection = ServerOptions(
+            base_url=options.embedder_base_url,
+            api_key_env=options.embedder_api_key_env,
+            timeout_s=self._settings.timeout,
+            retries=self._settings.retries,
+        )
+        return load_embedder(options.embedder, connection, self._cache_dir)
 
 
 class RecordedRetrieval(Retrieval):

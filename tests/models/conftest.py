@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from needlework.core.files import default_cache_dir
-from needlework.core.prompts import Message, Prompt, RenderedForms, raw_text
+from needlework.core.prompts import Message, Prompt, raw_text, rendered_forms
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
@@ -20,7 +20,7 @@ tokenizer, tokenizers = toy_tokenizers.tokenizer, toy_tokenizers.tokenizers  # f
 
 def make_prompt(tokenizer, text, messages=()):
     return Prompt(
-        forms=RenderedForms(messages, text, tokenizer.encode(text).ids),
+        forms=rendered_forms(messages, text, tokenizer.encode(text).ids),
         context=(0, 0),
         context_tokens=0,
         placed=(),

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, RenderedForms
+from needlework.core.prompts import Message, rendered_forms
 from needlework.haystack_fixtures.haystacks.builder import (
     build_prompt,
     check_unique,
@@ -183,13 +183,13 @@ def test_a_forged_prompt_does_not_verify(bench):
     moved = replace(prompt.placed[0], start=prompt.placed[0].start + 1)
     swapped = prompt.ids.copy()
     swapped[[5, 6]] = swapped[[6, 5]]
-    forms = RenderedForms(prompt.messages, prompt.text, prompt.ids)
+    messages, text, ids = prompt.messages, prompt.text, prompt.ids
     for forged in (
         replace(prompt, placed=(moved,)),
-        replace(prompt, forms=replace(forms, ids=swapped)),
-        replace(prompt, forms=replace(forms, ids=prompt.ids[:-1])),
-        replace(prompt, forms=replace(forms, text=prompt.text + " ")),
-        replace(prompt, forms=replace(forms, messages=(Message("user", "Something else"),))),
+        replace(prompt, forms=rendered_forms(messages, text, swapped)),
+        replace(prompt, forms=rendered_forms(messages, text, ids[:-1])),
+        replace(prompt, forms=rendered_forms(messages, text + " ", ids)),
+        replace(prompt, forms=rendered_forms((Message("user", "Something else"),), text, ids)),
     ):
         with pytest.raises(InputError):
             verify_prompt(bench.tokenizer, forged, [LIGHTHOUSE])
