@@ -106,7 +106,7 @@ def page(
         environment()
         .get_template(f"{template}.html.j2")
         .render(
-            policy=policy(style, script, images=template == "comparison"),
+            policy=policy(style, script),
             style=trusted(style),
             script=trusted(script),
             data=trusted(script_json(data)),
@@ -118,14 +118,11 @@ def page(
     )
 
 
-def policy(style: str, script: str, *, images: bool = False) -> str:
-    """Return the Content-Security-Policy: nothing is loaded, and nothing runs but exactly our script.
-
-    `images`: whether the page has pictures in itself.
-    """
+def policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy: nothing is loaded, and nothing runs but exactly our script."""
     return (
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
-        f"{'img-src data:; ' if images else ''}base-uri 'none'; form-action 'none'"
+        "base-uri 'none'; form-action 'none'"
     )
 
 

@@ -23,11 +23,11 @@ from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.report.tasks import gate_sections, panel_findings, twins_sections
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.run_facts import RunFacts
-from needlework.results.statistics.run_followup import FAULTS, NextRun, reason_of
+from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.style import MARKS, ColorsName, duration, length_labels, natural
+from needlework.results.style import MARKS, ColorsName, length_labels, natural
 
 
 def panel_views(report: RunReport) -> list[dict[str, Any]]:
@@ -42,6 +42,7 @@ def panel_views(report: RunReport) -> list[dict[str, Any]]:
                 "title": panel_title(panel, len(report.models)),
                 "grid": grid_view(chart),
                 "marks": [mark for mark in MARKS if mark in chart.marks],
+                "blank": chart.has_blanks,
                 "across": f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "",
                 "tables": [
                     _tally_table("Score by context length", "length", length_labels(panel.lengths), panel.columns),
@@ -244,21 +245,13 @@ def _head(report: RunReport) -> dict[str, object]:
         "rests": headline.rests,
         "faults": [on_one_line(fault.text, 400) for fault in headline.faults[:_FAULTS]],
         "more_faults": sum(fault.count for fault in headline.faults[_FAULTS:]),
-        "next": headline.next_run and f"{headline.next_run.words}{_time_of(headline.next_run, report)}",
+        "next": headline.next_run and headline.next_run.words,
     }
 
 
 def _unbroken(text: str) -> str:
     """Return a text without line breaks between a number and its unit."""
     return text.replace(" %", "\u00a0%").replace(" tokens", "\u00a0tokens")
-
-
-def _time_of(step: NextRun, report: RunReport) -> str:
-    """Return how long the next run takes at the pace of this one; empty where nobody knows."""
-    if not step.repeats or not report.facts or not report.facts.seconds:
-        return ""
-    repeats = 1 + max(record.repeat for record in report.records)
-    return f", about {duration(report.facts.seconds * len(report.records) * (step.repeats / repeats - 1))} more"
 
 
 def _facts_tables(facts: RunFacts | None) -> list[dict[str, object]]:

@@ -88,8 +88,7 @@ def _cell_size(chart: Heatmap) -> tuple[float, float]:
 
 def _summary_height(chart: Heatmap) -> float:
     """Height of a row above the grid in inches, with room for a number with two notes if cells are wide."""
-    lines = max((1 + len(cell.notes) for _, cells in chart.summaries for cell in cells), default=1)
-    return (0.3, 0.4, 0.52)[min(2, lines - 1)] if _cell_size(chart)[0] > 0.4 else 0.3
+    return 0.52 if _cell_size(chart)[0] > 0.4 else 0.3
 
 
 def combined_size(charts: Sequence[Heatmap]) -> tuple[float, float]:

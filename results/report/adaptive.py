@@ -140,12 +140,13 @@ def answer(statement: LengthStatement) -> str:
 
 def _bar_words(statement: LengthStatement) -> str:
     """`score >= 85.6 %`; of a relative bar also what it is a share of."""
+    bar = "" if statement.bar is None else f"{percent1(statement.bar)} %"
     if statement.rule == "absolute":
-        return f"score >= {percent1(statement.bar or 0.0)} %"
-    if statement.bar is None or statement.base is None:
-        return f"score >= {100 * SHARE:.0f} % of the base"
-    base = f"the base at {length_label(statement.base.length)}" if statement.base.length else "the base as given"
-    return f"score >= {percent1(statement.bar)} %, {100 * SHARE:.0f} % of {base}"
+        return f"score >= {bar}"
+    base = "the base" if statement.base is None else "the base as given"
+    if statement.base is not None and statement.base.length:
+        base = f"the base at {length_label(statement.base.length)}"
+    return f"score >= {', '.join(filter(None, (bar, f'{100 * SHARE:.0f} % of {base}')))}"
 
 
 def _cost_words(statements: Sequence[LengthStatement]) -> str:

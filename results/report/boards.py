@@ -31,7 +31,6 @@ MEANINGS = {
     "run": "the run's folder; in brackets trials that failed; leads to its report",
 }
 _DRAWN = 7  # lines that a picture can hold apart
-_NAMED = 5  # models of which settings differ
 
 
 def board_sections(boards: Sequence[Board]) -> list[Section]:
@@ -99,9 +98,7 @@ def _board_notes(board: Board) -> list[str]:
         few = f"; {needed} samples are the fewest that could show any" if board.samples < needed else ""
         notes.append(f"no difference between these {count} is shown: all are tied{few}")
     if board.differences:
-        models = [f"{name} ({board.differences[name]})" for name in sorted(board.differences)]
-        more = [f"and {len(models) - _NAMED} more"] * (len(models) > _NAMED)
-        listed = "; ".join([*models[:_NAMED], *more])
+        listed = "; ".join(f"{name} ({board.differences[name]})" for name in sorted(board.differences))
         notes.append(f"* asked in another way than the others here, which may be what differs: {listed}")
     return notes
 

@@ -283,13 +283,9 @@ def _arm_lines(scores: DocumentScores, points: Sequence[ArmAtPlace], task: str) 
 
 
 def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
-    """Return the scores of runs, each with an addition to its models' names: averages, then tasks.
-
-    Where L-Eval was asked at several lengths, or with retrievers, its averages say which.
-    """
+    """Return the scores of runs, each with an addition to its models' names: averages, then tasks."""
     averages: dict[str, list[ChartBar]] = {}
     tasks: dict[str, list[ChartBar]] = {}
-    kinds = {(row.length, row.retriever) for _, report in reports for row in report.leval}
     for added, report in reports:
         for macro in report.macros:
             n = sum(row.overall.n for row in report.tasks if row.model == macro.model)
@@ -297,8 +293,7 @@ def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
         for summary in report.leval:
             arm = " · ".join(filter(None, (style.length_labels([summary.length])[0], summary.retriever)))
             for average in summary.averages:
-                part = f", {len(average.tasks)} of {average.of} tasks" if len(average.tasks) < average.of else ""
-                name = f"{average.name}{part}" + (f" ({arm})" if len(kinds) > 1 else "")
+                name = f"{average.name}, {len(average.tasks)} of {average.of} tasks ({arm})"
                 bar = _share_bar(summary.model, added, average.score, average.n)
                 averages.setdefault(name, []).append(bar)
         for row in report.tasks:

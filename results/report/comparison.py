@@ -17,7 +17,6 @@ from needlework.results.style import NONE, counted, length_labels, one_line, per
 
 LOSSES = "losses as misses"
 PARTS_SHOWN = 4  # of what differs; the rest is counted
-_NAMED = 3  # runs that a sentence names of one verdict
 
 
 def comparison_sentence(runs: Sequence[comparison.ComparedRun]) -> str:
@@ -25,14 +24,9 @@ def comparison_sentence(runs: Sequence[comparison.ComparedRun]) -> str:
     groups: dict[str, list[comparison.ComparedRun]] = {**grouped(runs[1:], lambda run: run.verdict or "not compared")}
     groups["worse in some tasks"] = [run for run in runs if run.is_worse and run.verdict != "worse"]
     order = ("worse", "worse in some tasks", "better", "no difference shown", "undetermined", "not compared")
-    parts = [f"{name}: {_names(group)}" for name in order if (group := groups.get(name))]
+    parts = [f"{name}: {', '.join(map(_named, group))}" for name in order if (group := groups.get(name))]
     base = one_line(runs[0].name) if {run.base for run in runs[1:]} == {runs[0].name} else "the run before it"
     return f"Compared with {base}, {'; '.join(parts)}." if parts else ""
-
-
-def _names(runs: Sequence[comparison.ComparedRun]) -> str:
-    more = [f"and {len(runs) - _NAMED} more"] * (len(runs) > _NAMED)
-    return ", ".join([*map(_named, runs[:_NAMED]), *more])
 
 
 def _named(run: comparison.ComparedRun) -> str:

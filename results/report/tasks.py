@@ -12,7 +12,7 @@ from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.effective_length import Trend
 from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
-from needlework.results.style import NONE, length_label, one_line, percent, percent1
+from needlework.results.style import NONE, counted, length_label, one_line, percent, percent1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {
@@ -92,8 +92,7 @@ def panel_findings(panel: PanelStatistics) -> list[Finding]:
 
 
 def _depth(effect: DepthEffect) -> str:
-    basis = ["1 sample" if effect.samples == 1 else f"{effect.samples} samples"]
-    basis += ["each at one depth"] if effect.binned else []
+    basis = [counted(effect.samples, "sample"), *["each at one depth"] * effect.binned]
     basis += [f"{effect.left_out} left out"] if effect.left_out else []
     parts = [f"{effect.label} ({', '.join(basis)})"]
     if effect.shape in ("undetermined", "flat") and effect.bound is not None:
@@ -115,8 +114,7 @@ def _trend(trend: Trend) -> str:
     ends = f" (95 % interval {wording.interval_cell(trend.area)})" if trend.area.low is not None else ""
     parts = [] if trend.area.value is None else [f"area {percent1(trend.area.value)} %{ends}"]
     if trend.drop is not None:
-        side = "below" if trend.drop >= 0 else "above"
-        parts.append(f"{abs(100 * trend.drop):.1f} % {side} the base at the longest length")
+        parts.append(f"{100 * (1 - trend.drop):.1f} % of the base at the longest length")
     half = "not reached" if trend.half_life is None else length_label(trend.half_life)
     return ", ".join([*parts, f"half-life {half}"])
 

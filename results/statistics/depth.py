@@ -61,9 +61,7 @@ class DepthEffect(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """`lost in the middle`, `hole at 10..30 %`, `uneven, best at 40..60 %`, `undetermined (one sample)`."""
-        if self.shape == "undetermined" and self.samples == 1:
-            return "undetermined (one sample)"
+        """`lost in the middle`, `hole at 10..30 %`, `uneven, best at 40..60 %`."""
         if self.place is None:
             return self.shape
         where = depth_range_words(self.place)

@@ -124,11 +124,6 @@ class Panel(Struct, frozen=True):
         """Whether a cell has trials without a score beside its score."""
         return any(cell.n and cell.unscored for cell in self.cells.values())
 
-    @property
-    def blank(self) -> bool:
-        """Whether a cell of the grid never ran."""
-        return len(self.cells) < len(self.lengths) * len(self.depths)
-
 
 def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
     """Return the panels of `records` by model, task and needle; the order of records does not matter.

@@ -95,8 +95,6 @@ def _grid(panel: Panel, screen: Screen, *, below: Collection[str], depths: bool 
     lengths, labels, partly = length_labels(panel.lengths), [depth_label(depth) for depth in panel.depths], panel.partly
     aside = max(display_width(label) for label in ["depth", *labels]) + 1
     ranges = [range_words(column.range, whole=True) if column.range else "" for column in panel.columns]
-    if aside + max(map(len, ranges)) + 2 + partly > screen.width:
-        ranges = [""] * len(ranges)  # the headline has it
     intervals = [column.interval for column in panel.columns]
     notes = {
         "high": [percent(interval.high) if interval else "" for interval in intervals],
@@ -131,7 +129,9 @@ def _legend(panel: Panel) -> str:
     marks = {mark_of(cell.n, cell.counts) for cell in panel.cells.values()}
     parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark in marks]
     parts += [f"{_PARTLY} some trials without a score"] if panel.partly else []
-    return " · ".join([*parts, *([f"{NOT_RUN} not run"] if panel.blank else [])])
+    return " · ".join(
+        [*parts, *([f"{NOT_RUN} not run"] if len(panel.cells) < len(panel.lengths) * len(panel.depths) else [])]
+    )
 
 
 def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEV
 from needlework.results.records.samples import grouped, retriever_of
 from needlework.results.statistics.panels import ScoredTrial, Share, Tally, tally, trial_of
 from needlework.results.statistics.tasks import corrected_for_chance, weighted_mean
-from needlework.results.style import length_label
+from needlework.results.style import length_label, natural
 from needlework.scoring.published import data_sets
 from needlework.scoring.published.ruler import AS
 
@@ -204,13 +204,8 @@ def _group(name: str, rows: Sequence[DataSetAnswer]) -> DataSetGroup:
 
 
 def _order(name: str) -> tuple[Any, ...]:
-    """Makers' order: difficulty, length, domains, cut; needles with their bins, by number."""
-    if name in _ORDER:
-        return 0, _ORDER.index(name), ""
-    first, _, rest = name.partition(" ")
-    number = int(first[1:]) if first[:1] == "n" and first[1:].isdigit() else 0
-    digits = "".join(char for char in rest.partition("-")[0] if char.isdigit())
-    return 2 if name in ("whole text", "text cut") else 1, number, first if number else "", int(digits or 0), name
+    """Makers' order: difficulty, length, then the others; needles with their bins by number."""
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER), natural(name)
 
 
 def judged(reply: str, *, difficulty: object, length: object, answer: str) -> data_sets.GradedReply | None:

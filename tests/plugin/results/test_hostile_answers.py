@@ -140,7 +140,7 @@ def test_a_run_survives(say, project, server, monkeypatch, capfd):
     cell = project.records()[0]["id"]
     again = (
         ["rescore", run, "--scorer=keyword"], ["plot", run, f"--out={project.pytester.path}", "--format=svg"],
-        ["compare", run, f"{run}/rescored-keyword", f"--out={project.pytester.path}", "--format=svg"], ["prompt", run, cell],
+        ["compare", run, f"{run}/rescored-keyword", f"--out={project.pytester.path}"], ["prompt", run, cell],
     )  # fmt: skip
     for words in again:
         code = needlework.main(words)

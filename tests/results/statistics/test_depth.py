@@ -108,7 +108,7 @@ def test_few_samples_have_a_p_and_no_name(trials_of):
         ([(1000, d, i, float((i + at) % 3 == 0)) for i in range(12) for at, d in enumerate(THIRDS)], "undetermined"),
         ([], "undetermined"),
         # Four lengths that fail alike at one depth are no four samples: luck of a needle at a depth is no effect.
-        ([(n, d, 0, float(d != 30)) for n in (1000, 2000, 4000, 8000) for d in TENTHS], "undetermined (one sample)"),
+        ([(n, d, 0, float(d != 30)) for n in (1000, 2000, 4000, 8000) for d in TENTHS], "undetermined"),
     ],
 )
 def test_too_little_is_undetermined(trials_of, rows, label):
