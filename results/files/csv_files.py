@@ -5,9 +5,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from pathlib import Path
 
-from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
 from needlework.core.record import Record
 from needlework.results.records.samples import retriever_of
@@ -22,11 +20,6 @@ _LONGEST = 2_000  # characters of a text cell; spreadsheets refuse more than 32,
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 
 
-def write_csv(path: Path, records: Iterable[Record]) -> None:
-    """Write `results.csv` atomically, UTF-8, rows in the order of results.json."""
-    write_whole(path, csv_text(records).encode())
-
-
 def csv_text(records: Iterable[Record]) -> str:
     """Return the text of `results.csv`; retrieval and context columns only if a record has them."""
     ordered = sorted(records, key=reading_order)
@@ -36,11 +29,6 @@ def csv_text(records: Iterable[Record]) -> str:
     if any(map(retriever_of, ordered)):
         columns |= _RETRIEVAL
     return table_text(columns, ([_value(record, field) for field in columns.values()] for record in ordered))
-
-
-def write_cells(path: Path, panels: Iterable[Panel]) -> None:
-    """Write `cells.csv` atomically, UTF-8."""
-    write_whole(path, cells_text(panels).encode())
 
 
 def cells_text(panels: Iterable[Panel]) -> str:

@@ -35,11 +35,6 @@ def write_json(path: Path, report: RunReport) -> None:
     write_whole(path, results_bytes(report))
 
 
-def write_summary(path: Path, report: RunReport) -> None:
-    """Write `summary.json` atomically."""
-    write_whole(path, json_bytes(summary_object(report)))
-
-
 def json_bytes(value: object) -> bytes:
     """Return JSON in UTF-8, one key a line; NaN and infinities become null."""
     try:

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
 from needlework.core.record import OWN_DOCUMENTS, UNDECIDED, UNSCORED, Record
 from needlework.results.html.charts import grid_view, picture_of, section_view, table_view
@@ -168,11 +166,6 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[s
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
 _FAULTS = 5  # reasons that are listed at the top; the rest are counted
-
-
-def write_html(path: Path, report: RunReport, *, title: str | None = None, colors: ColorsName = "viridis") -> None:
-    """Write `path` atomically. See `html_text`."""
-    write_whole(path, html_text(report, title=title, colors=colors).encode())
 
 
 def html_text(

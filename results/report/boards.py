@@ -87,7 +87,7 @@ def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str,
         for (first, name, _), entry in zip(rows, entries, strict=True)
     ]
     links = tuple(run.link for _, _, run in rows)
-    return replace(filled_table("", (*head, *columns), cells, 2, range(3)), links=links)
+    return replace(filled_table("", (*head, *columns), cells, 2), links=links)
 
 
 def _board_notes(board: Board) -> list[str]:

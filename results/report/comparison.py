@@ -110,7 +110,7 @@ def _runs_table(runs: Sequence[comparison.ComparedRun]) -> Table:
         labels = dict(zip(run.pair.lengths, length_labels([*run.pair.lengths]), strict=True))
         worse_from = NONE if run.worse_from is None else labels[run.worse_from]
         rows.append((*cells, *_difference_cells(whole, losses), worse_from, whole.verdict))
-    return filled_table("", names, rows, 1, {0, 1, 2, 3, 4, 6, 7, 8})
+    return filled_table("", names, rows, 1)
 
 
 def _run_notes(runs: Sequence[comparison.ComparedRun]) -> list[str]:
@@ -208,7 +208,7 @@ def tasks_table(tasks: Sequence[comparison.TaskDifference]) -> Table:
         for task in tasks
     ]
     head = ("model", "task", "needle", *numbers)
-    return filled_table("", head, rows, 3, {*range(1, len(head))} - {4, 9})
+    return filled_table("", head, rows, 3)
 
 
 def group_tables(task: comparison.TaskDifference) -> tuple[Table, Table]:

@@ -155,7 +155,6 @@ MEANINGS = {
     "if missed %": "the score where none was",
     "tokens": "of the prompt, on average, and of that with the documents as they are",
 }
-_ALWAYS = ("model", "task", "retriever", "score %", "n")
 
 
 def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
@@ -163,8 +162,7 @@ def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
     if not rows:
         return []
     cells = [_cells(row) for row in rows]
-    always = [at for at, name in enumerate(cells[0]) if name in _ALWAYS]
-    table = filled_table("", list(cells[0]), [list(row.values()) for row in cells], 3, always)
+    table = filled_table("", list(cells[0]), [list(row.values()) for row in cells], 3)
     meanings = tuple((name, MEANINGS[name]) for name in table.head if name in MEANINGS)
     notes = [
         f"{row.task}, {row.retriever}: the embedder read only the beginning of some chunks in "

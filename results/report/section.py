@@ -1,6 +1,6 @@
 """Sections of a report: tables, notes and charts of one statistic, as data for every renderer."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import log2
 from typing import NamedTuple
 
@@ -56,8 +56,7 @@ class ChartSpan(Struct, frozen=True):
 
 class LineChart(Struct, frozen=True):
     """Scores over length, depth or time.
-    `name`: of its file; `across`: title of the x axis; `ends`: of that axis, where they are not those of the points;
-    `right`: further values, with an axis of their own in pictures."""
+    `name`: of its file; `across`: title of the x axis; `ends`: of that axis, where they are not those of the points."""
 
     name: str
     title: str
@@ -66,7 +65,6 @@ class LineChart(Struct, frozen=True):
     subtitle: str = ""
     ends: tuple[float, float] | None = None
     spans: tuple[ChartSpan, ...] = ()
-    right: ChartLine | None = None
 
     def shares(self, xs: Sequence[float]) -> list[float]:
         """Positions on the axis, 0..1; of lengths by logarithm, as they are powers of two."""
@@ -218,16 +216,11 @@ class Section(Struct, frozen=True):
     open: bool = False
 
 
-def filled_table(
-    caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], names: int, always: Collection[int]
-) -> Table:
-    """The table without empty columns, and without the model's if there is one model.
-
-    Columns in `always` are kept even if empty. `names` counts all columns.
-    """
+def filled_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], names: int) -> Table:
+    """The table without empty columns of numbers, and without the model's if there is one model; `names` counts all columns."""
     one_model = names > 1 and head[0] == "model" and len({row[0] for row in rows}) < 2
     shown = [
-        at for at in range(int(one_model), len(head)) if at in always or any(row[at] not in (NONE, "") for row in rows)
+        at for at in range(int(one_model), len(head)) if at < names or any(row[at] not in (NONE, "") for row in rows)
     ]
     return Table(
         caption,

@@ -43,7 +43,7 @@ def _data_set_table(table: FieldTable) -> Table:
     caption = "score: ours; the other columns: what each published rule gives the same answers"
     if any(each.noise for each in table.groups):
         caption += "; noise: what it gives for any piece of the ask"
-    return filled_table(caption, head, [_cells(group, rules, mrcr=mrcr) for group in table.groups], 1, range(4))
+    return filled_table(caption, head, [_cells(group, rules, mrcr=mrcr) for group in table.groups], 1)
 
 
 def _cells(group: DataSetGroup, rules: Sequence[str], *, mrcr: bool) -> list[str]:
@@ -95,7 +95,7 @@ def _leval_table(summary: LevalSummary) -> Table:
         for each in summary.averages
     ]
     head = ("average", "score %", "95 %", "tasks", "n", "unscored")
-    return filled_table("each task weighs the same", head, rows, 1, range(5))
+    return filled_table("each task weighs the same", head, rows, 1)
 
 
 def _leval_notes(summary: LevalSummary) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _ruler_table(table: RulerTable) -> Table:
         )
         for each in table.lengths
     ]
-    return filled_table(f"score: the mean of {len(TASKS)} tasks, each weighing the same", head, rows, 1, range(2))
+    return filled_table(f"score: the mean of {len(TASKS)} tasks, each weighing the same", head, rows, 1)
 
 
 def _ruler_notes(table: RulerTable) -> Iterator[str]:
@@ -229,7 +229,7 @@ def cost_sections(rows: Sequence[CostRow]) -> list[Section]:
     uncounted = sum(row.uncounted for row in rows)
     notes = [f"{uncounted:,} answers have tokens that nobody counted"] * bool(uncounted)
     notes.append("answered requests of trials: what failed on the way, judges and probes come on top")
-    table = filled_table("", head, cells, 1, range(5))
+    table = filled_table("", head, cells, 1)
     return [Section("Tokens and cost", (table,), notes=tuple(notes), name="cost")] if rows else []
 
 
@@ -246,7 +246,7 @@ def latency_sections(rows: Sequence[LatencyRow], at_once: Sequence[str] = ()) ->
         notes.append(f"{earlier} of {n} answers were measured in an earlier session")
     if any(row.cached for row in rows):
         notes.append("cached %: prompt tokens that a cache held, which are faster than the model")
-    table = filled_table(_CAPTION, _HEAD, list(map(_latency_cells, rows)), 2, range(5))
+    table = filled_table(_CAPTION, _HEAD, list(map(_latency_cells, rows)), 2)
     return [Section("Latency by length", tables=(table,), notes=tuple(notes), name="latency")]
 
 

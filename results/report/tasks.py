@@ -153,7 +153,7 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
         for macro in (each for each in macros if each.model == model):
             cells.append((model, *_macro(macro)))
             panels.append(None)
-    table = filled_table("", ("model", *HEAD, "invents %", "abstains %"), cells, 2, range(5))
+    table = filled_table("", ("model", *HEAD, "invents %", "abstains %"), cells, 2)
     return [
         Section(
             "Tasks",

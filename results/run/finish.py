@@ -8,13 +8,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from needlework.core.files import write_whole
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.results.files.csv_files import write_cells, write_csv
-from needlework.results.files.json_files import SUMMARY, write_json, write_summary
+from needlework.results.files.csv_files import cells_text, csv_text
+from needlework.results.files.json_files import SUMMARY, json_bytes, summary_object, write_json
 from needlework.results.files.read_run import report_with
-from needlework.results.html.report import write_html
+from needlework.results.html.report import html_text
 from needlework.results.pictures.files import write_charts
 from needlework.results.records.run_folder import PICTURES
 from needlework.results.report.sections import run_charts
@@ -74,10 +75,10 @@ def write_files(
     """
     page, json, summary, rows, cells = paths = [folder / name for name in FILES]
     write_json(json, report)
-    write_summary(summary, report)
-    write_csv(rows, report.records)
-    write_cells(cells, report.panels)
-    write_html(page, report, colors=colors)
+    write_whole(summary, json_bytes(summary_object(report)))
+    write_whole(rows, csv_text(report.records).encode())
+    write_whole(cells, cells_text(report.panels).encode())
+    write_whole(page, html_text(report, colors=colors).encode())
     pictures = write_charts(run_charts(report, colors, numbers=numbers), folder)
     for pattern in PICTURES:
         for old in set(folder.glob(pattern)) - set(pictures):
