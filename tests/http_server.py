@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,16 +24,12 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class HttpAnswer:
-    """What goes out; `body` is text, bytes or an object. `cut`: hang up after so many bytes of it. `sent`: called when
-    all went out.
-    """
+    """What goes out; `body` is text, bytes or an object."""
 
     body: Any = b""
     status: int = 200
     kind: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
-    cut: int | None = None
-    sent: Callable[[], object] = lambda: None
 
     @property
     def data(self):
@@ -59,11 +54,9 @@ def http_server(answer):
                 for name, value in fields.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(reply.data[: reply.cut])
-                reply.sent()
+                self.wfile.write(reply.data)
             except OSError:
                 self.close_connection = True
-            self.close_connection |= reply.cut is not None
 
         do_POST = do_GET  # noqa: N815 - the library's name
 

@@ -75,14 +75,12 @@ def mixed(asked):
 
 @dataclass
 class Loopback:
-    """The running server. `asked`: how often each prompt with a needle came, by its sha256; `answered`: how often an
-    answer to it went out whole."""
+    """The running server. `asked`: how often each prompt with a needle came, by its sha256."""
 
     url: str = ""
     say: Callable[[Asked], Said] = honest
     latency_s: tuple[float, float] = (0.0, 0.0)
     asked: Counter[str] = field(default_factory=Counter)
-    answered: Counter[str] = field(default_factory=Counter)
     requests: list[Asked] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
@@ -129,12 +127,7 @@ def loopback(say=honest, latency_s=(0.0, 0.0)):
             with state.changed:
                 state.in_flight -= 1
 
-        def sent():
-            with state.changed:
-                if asked.is_trial:
-                    state.answered[key] += 1
-
-        return HttpAnswer(said.raw, said.status, said.kind, said.headers, sent=sent)
+        return HttpAnswer(said.raw, said.status, said.kind, said.headers)
 
     with http_server(answer) as url:
         state.url = f"{url}/v1"

@@ -5,7 +5,6 @@ The forms are those of the clients' own types: streamed messages and content, co
 
 import json
 import re
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,8 +35,7 @@ class Question:
 class Reply:
     """What is said. `status` other than 200: `error` is the body. `tokens`: what `usage` tells, counted if `None`.
 
-    `broken`: an error event in the middle of the stream. `cut`: the stream ends in the middle. `silent_s`: a pause
-    before the first byte.
+    `broken`: an error event in the middle of the stream. `cut`: the stream ends in the middle.
     """
 
     text: str = ""
@@ -46,12 +44,10 @@ class Reply:
     status: int = 200
     error: Any = None
     tokens: int | None = None
-    cached: int = 0
     broken: Any = None
     cut: bool = False
     blocked: str = ""
     headers: dict[str, str] = field(default_factory=dict)
-    silent_s: float = 0.0
 
 
 def right(question):
@@ -89,7 +85,6 @@ def native_server(provider, say=right, tokenizer="tiktoken:cl100k_base"):
         question = Question("\n".join(texts), request.body, request.headers, request.path)
         state.asked.append(question)
         reply = say(question)
-        time.sleep(reply.silent_s)
         if reply.status != 200:
             return HttpAnswer(reply.error, reply.status, headers=reply.headers)
         tokens = tokens if reply.tokens is None else reply.tokens
@@ -124,7 +119,7 @@ def _claude(reply, body, tokens):
     def event(kind, **fields):
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
 
-    usage = {"input_tokens": tokens - reply.cached, "cache_read_input_tokens": reply.cached, "output_tokens": 1}
+    usage = {"input_tokens": tokens, "output_tokens": 1}
     message = {
         "id": f"msg_{abs(hash(json.dumps(body))):024x}", "type": "message", "role": "assistant", "content": [],
         "model": f"{body['model']}-20260101", "stop_reason": None, "stop_sequence": None, "usage": usage,
@@ -149,7 +144,7 @@ def _claude(reply, body, tokens):
 
 
 def _gemini(reply, body, tokens, name):
-    usage = {"promptTokenCount": tokens, "cachedContentTokenCount": reply.cached}
+    usage = {"promptTokenCount": tokens}
     names = {"modelVersion": f"{name}-001", "responseId": f"r{abs(hash(json.dumps(body))):024x}"}
     if reply.blocked:
         told = {"promptFeedback": {"blockReason": reply.blocked}, "usageMetadata": usage, **names}

@@ -1,8 +1,6 @@
 """A real HTTP server on this machine whose answers are planted, and a clock that only sleeping moves."""
 
 import threading
-import time
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,18 +8,8 @@ from typing import Any
 from tests.http_server import HttpAnswer, http_server
 
 
-@dataclass
-class Answer:
-    """What the planted server does with one request. `body`: text, an object, or what makes one of the request."""
-
-    status: int = 200
-    body: str | dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] = field(default_factory=dict)
-    kind: str = "application/json"
-    wait_s: float = 0.0
-
-
 def error(status, message):
-    return Answer(status, {"error": {"message": message}})
+    return HttpAnswer({"error": {"message": message}}, status)
 
 
 def good(text="Paris", tokens=7, **more):
@@ -35,20 +23,19 @@ def good(text="Paris", tokens=7, **more):
 class PlantedServer:
     """A real HTTP server that gives the planted answers one after another, the last one again and again.
 
-    `told`: what it says of itself, by path (an `Answer` or an object); such requests are in `looked_up`, and in none
-    of the other lists.
+    An answer is an `HttpAnswer`, an object, or a function that makes an object of the request's body. `told`: what it
+    says of itself, by path; such requests are in `looked_up`, and in none of the other lists.
     """
 
     url: str
-    plan: list[Answer] = field(default_factory=list)
+    plan: list[Any] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     told: dict[str, Any] = field(default_factory=dict)
     looked_up: list[str] = field(default_factory=list)
 
     def plant(self, *answers):
-        self.plan[:] = [answer if isinstance(answer, Answer) else Answer(body=answer) for answer in answers]
+        self.plan[:] = answers
 
 
 @contextmanager
@@ -59,18 +46,15 @@ def planted_server():
 
     def answer(request):
         with lock:
-            state.headers.append(request.headers)
             if not request.path.partition("?")[0].endswith("/completions"):
                 state.looked_up.append(request.path)
-                reply = state.told.get(request.path, Answer(404, {"error": "not here"}))
+                reply = state.told.get(request.path, error(404, "not here"))
             else:
                 state.requests.append(request.body)
                 state.paths.append(request.path)
                 reply = state.plan.pop(0) if len(state.plan) > 1 else state.plan[0]
-        reply = reply if isinstance(reply, Answer) else Answer(body=reply)
-        time.sleep(reply.wait_s)
-        body = reply.body(request.body) if callable(reply.body) else reply.body
-        return HttpAnswer(body, reply.status, reply.kind)
+        reply = reply(request.body) if callable(reply) else reply
+        return reply if isinstance(reply, HttpAnswer) else HttpAnswer(reply)
 
     with http_server(answer) as url:
         state.url = f"{url}/v1"

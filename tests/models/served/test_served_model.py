@@ -14,11 +14,12 @@ from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
 from needlework.pipeline.exchange import check_answer
+from tests.http_server import HttpAnswer
 from tests.models.conftest import make_trial, served_model
-from tests.models.served.planted_http import Answer, SleptTime, error, good
+from tests.models.served.planted_http import SleptTime, error, good
 
-BAD_GATEWAY = Answer(502, "<html>Bad Gateway</html>", kind="text/html")
-NOT_NOW = Answer(429, {"error": {"message": "slow down"}})
+BAD_GATEWAY = HttpAnswer("<html>Bad Gateway</html>", 502, "text/html")
+NOT_NOW = error(429, "slow down")
 NOBODY = "http://127.0.0.1:9/v1"
 
 
@@ -98,7 +99,7 @@ def test_a_server_that_never_ends_an_answer_is_told_and_ends_the_run(planted, ma
         return {"error": {"message": "no card", "code": 500}}
 
     lines = []
-    planted.plant(Answer(body=broken))
+    planted.plant(broken)
     *errors, last = ask_until_fatal(make(tell=lines.append), question)
     assert len(errors) == 3, "ten attempts, of three each"
     assert fault(last).message.startswith(f"{planted.url} gave no whole answer to any request (HTTP 200 with an error")
@@ -224,7 +225,7 @@ def checked(model, request):
 
 
 def test_another_layout_is_learnt_anew_and_of_questions_that_are_no_trials_nothing(planted, model, smol_tokenizer):
-    planted.plant(Answer(body=honest(smol_tokenizer)))
+    planted.plant(honest(smol_tokenizer))
     one = model()
     assert one.respond(replace(trial(smol_tokenizer), cell=None)).calibration is None
     assert len(planted.requests) == 1
@@ -239,14 +240,14 @@ def test_another_layout_is_learnt_anew_and_of_questions_that_are_no_trials_nothi
 
 def test_a_calibration_that_fails_is_made_again_once_the_server_answers(planted, model, smol_tokenizer):
     one = model()
-    right = Answer(body=honest(smol_tokenizer, more=5))
-    planted.plant(Answer(400, {"error": {"message": "too short a prompt"}}), right)
+    right = honest(smol_tokenizer, more=5)
+    planted.plant(error(400, "too short a prompt"), right)
     assert checked(one, trial(smol_tokenizer))[1] == ("uncalibrated",)  # nothing vouches for the difference
     assert checked(one, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
 
 
 def test_workers_of_a_run_learn_once_and_agree(planted, model, smol_tokenizer, tmp_path):
-    planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
+    planted.plant(honest(smol_tokenizer, more=4))
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
     workers = [model(folder_of_run(tmp_path, "one-run")) for _ in range(3)]
     for worker in workers:
@@ -274,8 +275,8 @@ def test_the_window_and_where_it_comes_from(planted, model, tmp_path):
 
 
 def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(planted, model, smol_tokenizer):
-    planted.plant(Answer(body=honest(smol_tokenizer)))
-    planted.told["/v1/models"] = Answer(503, {"error": {"message": "Loading model"}})
+    planted.plant(honest(smol_tokenizer))
+    planted.told["/v1/models"] = error(503, "Loading model")
     one = model()
     assert (one.window, one.window, len(planted.looked_up)) == (None, None, 1)
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
