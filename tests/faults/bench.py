@@ -1,6 +1,6 @@
 """Every planted fault against our harness and a naive one.
 
-    python -m tests.faults.bench [--only NAME] [--markdown]
+    python -m tests.faults.bench [--only NAME]
 
 Exit code 1 if one cell of one fault is not classified as the catalogue says: the server's own log says which cells it
 touched.
@@ -149,11 +149,10 @@ def main(argv=None):
     """Print the table; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.bench", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", action="append", choices=list(CATALOGUE), metavar="NAME", help="may be repeated")
-    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     given = parser.parse_args(argv)
     begun = time.monotonic()
     rows = run([CATALOGUE[name] for name in given.only or CATALOGUE])
-    for line in markdown(rows) if given.markdown else plain(rows):
+    for line in plain(rows):
         print(line)
     right = sum(not row.wrong for row in rows)
     print(f"\n{right} of {len(rows)} servers classified right in every cell; {time.monotonic() - begun:.0f} s")
@@ -167,16 +166,6 @@ def plain(rows):
         right = "NO" if row.wrong else "yes"
         yield f"{row.fault.number or '':>3} {row.fault.name:24} {row.naive:>6}  {right:5}  {row.ours}"
         yield from (f"{'':>44}- {line}" for line in row.wrong)
-
-
-def markdown(rows):
-    """The table in Markdown."""
-    yield "| | fault | what users met | naive harness | we report |"
-    yield "|---|---|---|---|---|"
-    for row in rows:
-        fault, ours = row.fault, f"**wrong**: {row.ours}" if row.wrong else row.ours
-        number = f" {fault.number}" if fault.number else ""
-        yield f"|{number} | `{fault.name}` | {fault.met} | {row.naive} | {ours} |"
 
 
 if __name__ == "__main__":

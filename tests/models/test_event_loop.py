@@ -1,8 +1,6 @@
 """The event loop: work from many threads and from itself, what blocks."""
 
 import asyncio
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -13,25 +11,6 @@ from needlework.models.event_loop import event_loop, in_thread
 async def doubled(number):
     await asyncio.sleep(0)
     return 2 * number
-
-
-_FIRST = """
-import sys, threading
-from needlework.models.event_loop import event_loop
-sys.setswitchinterval(1e-6)
-together, seen = threading.Barrier(8), set()
-def ask():
-    together.wait()
-    seen.add(id(event_loop()))
-threads = [threading.Thread(target=ask) for _ in range(8)]
-[each.start() for each in threads], [each.join() for each in threads]
-print(len(seen))
-"""
-
-
-def test_threads_that_ask_first_at_the_same_moment_have_one():
-    done = subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True)
-    assert done.stdout == "1\n"
 
 
 def test_beside_another_loop_as_in_a_notebook():

@@ -38,14 +38,6 @@ def test_a_cell_as_long_as_the_window_is_asked(tmp_path, window, asked):
     assert exchange.skipped == ("" if asked else f"length 400 is over the model's window of {window} tokens")
 
 
-def test_a_batch_gives_its_exchanges_in_the_order_of_the_cells(tmp_path):
-    engine = engine_of(tmp_path, lengths="400,600", model_arg=["window=500"])
-    found = ask_many(engine, cells(engine))
-
-    assert [each.cell for each in found] == cells(engine)
-    assert [bool(each.skipped) for each in found] == [each.cell.length > 500 for each in found]
-
-
 def test_a_prompt_that_cannot_be_built_is_an_error_of_its_cell(tmp_path):
     engine = engine_of(tmp_path, lengths="20")
     (exchange, *_others) = ask_many(engine, cells(engine))

@@ -10,7 +10,6 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.local.memory import Described, described
@@ -191,18 +190,3 @@ def test_a_grid_encodes_its_corpus_once(tmp_path):
     assert outside + sum(len(text) for text in tokenizer.encoded if text in corpus) < sum(
         cell.length for cell in series.cells
     ), "fewer characters than the prompts have tokens"
-
-
-def test_a_needle_file_is_read_again_when_it_has_changed(tmp_path, monkeypatch):
-    read = []
-    original = needle_files.read_text
-    monkeypatch.setattr(needle_files, "read_text", lambda *args: read.append(args[1]) or original(*args))
-    file = tmp_path / "mine.toml"
-    row = '[[needle]]\nneedle = "The code is {0}."\nquestion = "What is the code?"\nanswer = "{0}"\n'
-    file.write_text(row.format("48213"), encoding="utf-8")
-
-    answers = [needle_files.draw_set(str(file), "en", seed=0, repeat=n).needles[0].answer for n in range(5)]
-    assert (answers, len(read)) == (["48213"] * 5, 1)
-
-    file.write_text(row.format("9999999"), encoding="utf-8")
-    assert needle_files.draw_set(str(file), "en", seed=0, repeat=0).needles[0].answer == "9999999"

@@ -1,10 +1,17 @@
-"""A project of a user's, with one benchmark file and the harness as its plugins."""
+"""A project of a user's, with one benchmark file and the harness as its plugins; runs in processes of their own."""
 
 from __future__ import annotations
 
 import gc
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
@@ -35,6 +42,7 @@ from tests.llama_server import llama_server  # noqa: F401 - a fixture
 
 # pytester gives each test a home folder of its own; converting the embedded model for each would take minutes.
 CACHE = default_cache_dir()
+ROOT = Path(__file__).parents[2]
 GRID = ("--lengths=400,600", "--depths=0,50,100", "--corpus=pydoc")
 
 
@@ -122,3 +130,34 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request:
     made = Project(pytester)
     made.asks("niah")
     return made
+
+
+def start(folder: Path, *words: str, program: tuple[str, ...] = ("pytest",)) -> subprocess.Popen[str]:
+    """`pytest` in this folder, in a session of its own: it can be killed with everything that it started."""
+    if program == ("pytest",):
+        program = ("pytest", "-pno:cacheprovider", "-pno:hypothesispytest", "-pno:syrupy")
+    return subprocess.Popen(
+        [sys.executable, "-m", *program, *words],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def output_of(process: subprocess.Popen[str], timeout_s: float = 180) -> str:
+    """Wait for its end."""
+    text, _ = process.communicate(timeout=timeout_s)
+    return text
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """`kill -9`, of all that it has started too."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def wait_until(is_so: Callable[[], object], process: subprocess.Popen[str] | None = None, seconds: float = 60) -> None:
+    """Wait until it is so; also where the process ends before."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not is_so() and (process is None or process.poll() is None):
+        time.sleep(0.005)

@@ -92,21 +92,12 @@ def test_how_long_to_wait(headers, text, seconds):
     assert retry_after(headers, text, now=NOW) == seconds
 
 
-TOO_LONG_WORDS = [
-    "Range of input length should be [1, 30720]",
-    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-    "Invalid request: Your request exceeded model token limit: 262144 (requested: 266000)",
-    "Prompt 超长",
+TOO_LONG_WORDS = [  # beside those of tests/faults
     "输入内容过长，请缩短后重试",
     "输入长度超过模型上下文限制",
     "Prompt exceeds max length",
     "Total tokens of image and text exceed max message tokens",
-    "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000",
-    "Prompt length (5000) exceeds maximum input length (4096). Set log level to info",
     "The sum of prompt length (5000.0), query length (0) should not exceed max_num_tokens (4096)",
-    "input token length 5000 exceeds session_len 4096",
-    "Prompt length 5000 is greater than max_seq_len 4096",
-    "Please reduce the length of the messages or completion.",
     "context shift is disabled",
     "prompt token count of 200000 exceeds the limit of 128000",
     "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",

@@ -13,10 +13,8 @@ from needlework.models.event_loop import event_loop
 from needlework.models.model import ModelError
 from needlework.models.served.errors import LONGEST_RETRY_AFTER_S, AttemptFault
 from needlework.models.served.limiter import (
-    LONGEST_DELAY_S,
     NEVER_HEARD_S,
     PATIENCE_S,
-    REFUSED_S,
     ROW,
     RequestLimiter,
     Retries,
@@ -123,24 +121,6 @@ def test_changes_of_a_servers_state_are_told_once(signs, options, told):
     assert [(pytest.approx(at), news) for at, news in told] == news_of(RequestLimiter(4), *signs, **options)
 
 
-@pytest.mark.parametrize(
-    ("sign", "took_s", "until_s"), [("late", 60.0, 240.0), ("late", 1.0, 121.0), ("broken", 0.0, 120.0)]
-)
-def test_a_server_that_never_gives_a_whole_answer_is_given_up(sign, took_s, until_s):
-    limiter = RequestLimiter(4)
-    for _ in range(ROW):
-        assert not limiter.given_up(1e6, took_s)
-        limiter.end(limiter.begin(), sign, now=took_s)
-    assert not limiter.given_up(until_s - 1, took_s)
-    assert limiter.given_up(until_s, took_s)
-    assert not limiter.outage, "each failure still counts against its request"
-
-    limiter.end(limiter.begin(), "answered", now=took_s)
-    for _ in range(2 * ROW):
-        limiter.end(limiter.begin(), sign, now=took_s)
-    assert not limiter.given_up(1e6, took_s), "it has answered before"
-
-
 @given(width=st.integers(1, 100), steps=STEPS)
 def test_what_always_holds(width, steps):
     limiter, now, running = RequestLimiter(width), 0.0, []
@@ -176,23 +156,6 @@ def server_that(*signs):
     for sign in signs:
         limiter.end(limiter.begin(), sign, 0.0)
     return limiter
-
-
-@given(allowed=st.integers(0, 10), signs=st.lists(SIGNS, min_size=1), outage=st.booleans(), seed=st.integers())
-def test_a_request_ends(allowed, signs, outage, seed):
-    retries = Retries(allowed, random.Random(seed))
-    server = server_that("answered", *["gone"] * ROW) if outage else server_that("answered")
-    signs = [sign for sign in signs if not (outage and sign in ("down", "gone"))] or ["busy"]
-    pauses = []
-    while True:
-        fault = AttemptFault("server", "x", retry=True, sign=signs[len(pauses) % len(signs)])
-        pause_s = retries.pause_s(fault, server)
-        if pause_s is None:
-            break
-        pauses.append(pause_s)
-        assert pause_s >= 0
-    assert len(pauses) <= 2000
-    assert sum(pauses) <= REFUSED_S + LONGEST_DELAY_S * (allowed + 1)
 
 
 @pytest.mark.parametrize(

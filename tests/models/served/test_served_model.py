@@ -284,28 +284,6 @@ def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(planted, 
     assert one.window == 4096
 
 
-@pytest.mark.parametrize(
-    ("finish", "text", "completion", "reason", "flags"),
-    [
-        ("stop", "Well", 5, "stop", ()),
-        ("stop", "Well", 16, "length", ()),
-        ("stop", "Well", 400, "stop", ()),  # it did not heed the limit at all
-        (None, "Well", 5, "missing", ("no_finish_reason",)),
-        ("stop", "<think>hm", 5, "unfinished", ("unclosed_reasoning", "reasoning_only")),
-        ("length", "<think>hm", 16, "length", ("unclosed_reasoning", "reasoning_only")),
-    ],
-)
-def test_budgets_say_what_a_finish_reason_does_not(
-    planted, model, smol_tokenizer, finish, text, completion, reason, flags
-):
-    body = good(text, 10)
-    body["choices"][0]["finish_reason"] = finish
-    body["usage"]["completion_tokens"] = completion
-    planted.plant(body)
-    response = model().respond(replace(trial(smol_tokenizer), cell=None))
-    assert (response.finish_reason, response.flags) == (reason, flags)
-
-
 TEXTS = (
     "What is the capital of France?",
     "  Spaces,\ttabs and\n\nlines; 3.14 and 1,000,000! Ünïcödé — “quotes” 😀 红房子的密码是48151。  ",

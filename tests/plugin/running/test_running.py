@@ -2,7 +2,6 @@
 
 import csv
 import io
-import sys
 
 import pytest
 
@@ -67,29 +66,6 @@ def test_a_plan_of_many_series_has_a_line_for_each_and_the_list_of_presets_too(p
 
     assert whole > 5 * short
     project.run("--preset=list").stdout.fnmatch_lines(["quick *", "evalscope *10 lengths x 10 depths*"])
-
-
-SEVERAL_RUNS = """
-import gc, sys, weakref, pytest
-
-class Watch:
-    def pytest_sessionstart(self, session):
-        sessions.append(weakref.ref(session))
-
-sessions = []
-for name in ("first", "second", "third"):
-    pytest.main([*sys.argv[1:], f"--run-name={name}"], plugins=[Watch()])
-print("the second session is", "there" if sessions[1]() else "gone")
-"""
-
-
-@pytest.mark.slow
-def test_a_process_of_several_runs_lets_go_of_earlier_ones(project):
-    script = project.pytester.makepyfile(script=SEVERAL_RUNS)
-    one_cell = ("--lengths=400", "--depths=50", "--corpus=pydoc", "--model=mock:perfect")
-    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:syrupy")
-    result = project.pytester.run(sys.executable, script, "test_needles.py", *plain, *one_cell)
-    result.stdout.fnmatch_lines(["the second session is gone"])
 
 
 COUNTING = """

@@ -135,17 +135,6 @@ def test_as_many_answers_as_concurrency_says_are_judged_at_once(project, model):
         assert not list((project.runs / "r").glob("answers-*"))
 
 
-def test_a_finished_run_is_judged_now_from_its_stored_answers(project):
-    with loopback(together()) as judge, loopback() as server:
-        to_model = f"--base-url={server.url}"
-        project.run(to_model, model="openai:gpt-4")
-        before = len(server.requests)
-        project.run(*at_once(judge, to_model), model="openai:gpt-4")
-
-        assert scores(project) == [0.8] * CELLS
-        assert (len(server.requests), len(judge.requests)) == (before, CELLS)
-
-
 def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project):
     project.test_does("assert_scored(generate(cell), scorer='match')")
     with loopback() as judge:

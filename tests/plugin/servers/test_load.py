@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.loopback import Said, honest, loopback
-from tests.plugin.processes import ROOT, output_of, start, wait_until
+from tests.plugin.conftest import ROOT, output_of, start, wait_until
 from tests.storm_server import FAULTS, storm_server
 
 CONCURRENCY, RETRIES, DEPTHS = 64, 4, 10

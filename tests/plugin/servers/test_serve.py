@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.models.engines.test_serving import alive
-from tests.plugin.processes import output_of, start, wait_until
+from tests.plugin.conftest import output_of, start, wait_until
 
 SMALL = ("--lengths=300,400", "--depths=0,100", "--answer-budget=16", "--serve-arg=window=1k", "--serve-arg=threads=1")
 

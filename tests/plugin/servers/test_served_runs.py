@@ -21,14 +21,6 @@ def trials(requests):
     return [each for each in requests if each.path.endswith("/completions")]
 
 
-@pytest.mark.slow
-def test_workers_learn_once_how_the_server_counts(project):
-    with loopback() as server:
-        result = project.run(*RAW, f"--base-url={server.url}", "-n2", **SERVED)
-    assert result.ret == 0, result.stdout.str()
-    assert len(trials(server.requests)) == 6 + 2
-
-
 @pytest.mark.parametrize(("most", "exit_code"), [("50", 0), ("49", 11)])
 def test_as_many_errors_as_are_allowed_are_allowed(project, most, exit_code):
     """3 of 6 trials cannot be used: exactly 50 %."""

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.plugin.conftest import GRID, comparable
-from tests.plugin.processes import output_of, start, wait_until
+from tests.plugin.conftest import GRID, comparable, output_of, start, wait_until
 
 CELLS = 18
 MORE = ("--repeats=3", "-s")

@@ -13,8 +13,7 @@ import pytest
 
 from needlework.results.files.read_run import read_run
 from tests.loopback import Said, honest, loopback
-from tests.plugin.conftest import GRID
-from tests.plugin.processes import output_of, start, wait_until
+from tests.plugin.conftest import GRID, output_of, start, wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 WORDS = "interrupted after 2 of 6 trials"

@@ -19,8 +19,7 @@ import pytest
 
 from needlework.results.merge.command import main
 from tests.loopback import Loopback, loopback, mixed
-from tests.plugin.conftest import comparable
-from tests.plugin.processes import ROOT, kill, output_of, start, wait_until
+from tests.plugin.conftest import ROOT, comparable, kill, output_of, start, wait_until
 
 SEED = int(os.environ.get("NEEDLEWORK_KILL_SEED", "1"))
 CONCURRENCY = 6
