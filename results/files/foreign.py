@@ -105,8 +105,8 @@ def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tu
     # The scores of the samples where the file has them and they make up its score; else that score.
     details, whole = content.get("details"), content["score"]
     items = list(details.values()) if isinstance(details, dict) else details if isinstance(details, list) else []
-    scores = [item["score"] for item in items if isinstance(item, dict) and isinstance(item.get("score"), (int, float))]
-    if scores and len(scores) == len(items) and isinstance(whole, (int, float)) and abs(fmean(scores) - whole) < 0.01:
+    scores = [item["score"] for item in items if isinstance(item, dict) and _is_number(item.get("score"))]
+    if scores and len(scores) == len(items) and _is_number(whole) and abs(fmean(scores) - whole) < 0.01:
         return [(match["depth"], score) for score in scores]
     return [(match["depth"], whole)]
 
@@ -151,6 +151,10 @@ def _trial(
     if tokens <= 0 or not 0 <= (value or 0) <= 1 or not 0 <= (percent or 0) <= 100:
         raise InputError("results file", path, f"length {length}, depth {depth}, score {score} cannot be a cell")
     return ScoredTrial(*names, tokens, percent, sample=0, outcome=outcome, score=value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and abs(value) < _MOST
 
 
 def _number(value: object, name: str, path: Path) -> float:
