@@ -11,6 +11,8 @@ from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
 from needlework.haystack_fixtures.retrieval.search import RetrievalOptions
+from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
+from needlework.models.specs import runs_here
 
 _SHOWN = 60  # characters
 
@@ -69,8 +71,13 @@ def _retrievers(settings: Settings) -> set[str]:
     return {name for suite in suites for name in family_options(suite, RetrievalOptions).retriever} - {"none"}
 
 
+def _writes(settings: Settings) -> bool:
+    return any(family_options(suite, DocumentOptions).questions_model for suite in settings.suites)
+
+
 # Other options, whether a run looks at them, and why it does not.
 _RULES: tuple[tuple[str, Used, str], ...] = (
+    ("questions_model_base_url questions_model_api_key_env", _writes, "there is no --questions-model"),
     (
         "chunk_size chunk_overlap retrieve",
         lambda run: bool(_retrievers(run)),
@@ -81,8 +88,13 @@ _RULES: tuple[tuple[str, Used, str], ...] = (
         lambda run: "dense" in _retrievers(run),
         "no vectors are made: give --retriever dense",
     ),
+    ("gpu_memory tokens_per_s power", lambda run: run.plan, "only --plan uses it"),
+    ("batch_limits", lambda run: run.batch_out is not None, "there is no --batch-out"),
     ("top_up", lambda run: bool(run.gate), "there is no --gate that could be undecided"),
+    ("server_id", lambda run: not all(map(runs_here, run.model)), "the model runs here; it names a server"),
     ("repeats controls", lambda run: run.adaptive is None, "--adaptive asks as many samples as it takes"),
+    ("adaptive_bar adaptive_tokens censored_is_wrong", lambda run: run.adaptive is not None, "there is no --adaptive"),
+    ("judge_base_url", lambda run: bool(run.judge), "there is no --judge"),
 )
 
 

@@ -204,7 +204,7 @@ def unused_lines(**given):
     ("option", "value"),
     [
         ("documents", "x"), ("questions", "x"), ("leval_data", "x"), ("retriever", "bm25"), ("chunk_size", "9"),
-        ("embedder", "st:x"), ("top_up", "9"),
+        ("embedder", "st:x"), ("top_up", "9"), ("judge_base_url", "http://127.0.0.1:9/v1"),
     ],
 )  # fmt: skip
 def test_with_needles_they_do_nothing(option, value):
