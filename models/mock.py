@@ -25,6 +25,7 @@ _HIGHEST = {"sleep": 3600.0, "rate": 1.0, "judge": 1.0, "die": 100.0}  # of beha
 _KINDS = tuple(kind for kind in get_args(ErrorKind) if kind not in ("judge", "harness"))
 _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
 _DEATH_DEPTH = 50.0
+_BY_WORDS = -1.0  # in place of a share: the judge compares words
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def parse_behaviour(text: str) -> Behaviour:
         errors = f"error={'|'.join(_KINDS)}"
         listed = [*_PLAIN, "die=DEPTH", "sleep=SECONDS", "rate=SHARE", "judge=SHARE", "curve=LENGTH:SHARE,...", errors]
         raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{word}' for word in listed)}")
-    return Behaviour(name, {"die": _DEATH_DEPTH, "judge": 1.0}.get(name, 0.0))
+    return Behaviour(name, {"die": _DEATH_DEPTH, "judge": _BY_WORDS}.get(name, 0.0))
 
 
 def parse_curve(text: str) -> Curve:
@@ -140,7 +141,8 @@ class MockModel:
         language = "zh" if _CJK.search(_question(request)) else "en"
         match self._behaviour.name:
             case "judge":
-                return judged(request.prompt.messages, self._behaviour.number)
+                share = self._behaviour.number
+                return judged(request.prompt.messages, None if share == _BY_WORDS else share)
             case "refuse":
                 return _REFUSAL[language]
             case "empty":
@@ -206,17 +208,65 @@ def _wrong(request: Request, language: str) -> str:
     return answer_sentence([wrong_answer(right, taken, language)], language)
 
 
-def judged(messages: Sequence[Message], share: float) -> str:
-    """The reply to a judge's prompt: `share` of all answers, 0..1, are right, or the better of two, by chance."""
+_SECTION = re.compile(r"^\[(?:End of [^\]]+|(Question|Reference|Accepted answers|Answer(?: [AB])?))\]$", re.MULTILINE)
+_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
+_ABSTAINS = ("not found", "没有提到")
+_BLIND = "mock:judge knows the prompts of needlework alone; in another one give mock:judge=SHARE, which draws"
+
+
+def judged(messages: Sequence[Message], share: float | None) -> str:
+    """The reply to a judge's prompt, a mark or verdict: the share of the reference's words in the answer.
+
+    Words of the question do not count. Of two answers the one with more of them is better. `share`: so many of all
+    answers, 0..1, are called right, whatever they say.
+    """
     system, user = (messages[0].content, messages[-1].content) if messages else ("", "")
-    is_right = _drawn(user) < share
-    if "[[A]]" in system:
-        return f"mock: by chance. [[{'A' if is_right else 'B'}]]"
+    if share is not None:
+        return _reply(system, float(_drawn(user) < share))
+    sections = _sections(user)
+    question, reference = sections.get("Question", ""), sections.get("Reference", "")
+    if "Answer A" in sections:
+        first, second = (_recall(reference, sections.get(f"Answer {which}", ""), question) for which in "AB")
+        return f"mock: by words alone. [[{'A' if first > second else 'B' if second > first else 'C'}]]"
+    if "Answer" not in sections:
+        return _BLIND
+    answer = sections["Answer"]
+    if "Accepted answers" in sections:
+        accepted = [line.removeprefix("- ") for line in sections["Accepted answers"].splitlines() if line.strip()]
+        return _reply(system, max((_recall(text, answer, question) for text in accepted), default=0.0))
+    if "Reference" in sections:
+        return _reply(system, _recall(reference, answer, question))
+    return _reply(system, float(any(words in answer.casefold() for words in _ABSTAINS)))
+
+
+def _reply(system: str, share: float) -> str:
+    """`share` as the system text asks for it: `[[7]]`, a mark in JSON, else right or wrong."""
     if "double square brackets" in system:
-        return f"mock: by chance. [[{10 if is_right else 1}]]"
+        return f"mock: by words alone. [[{max(1, int(10 * share))}]]"
     if '"verdict"' in system:
-        return f'{{"reasoning": "mock: by chance", "verdict": {10 if is_right else 0}}}'
-    return f'{{"reason": "mock: by chance", "correct": {"true" if is_right else "false"}}}'
+        return f'{{"reasoning": "mock: by words alone", "verdict": {int(10 * share)}}}'
+    return f'{{"reason": "mock: by words alone", "correct": {"true" if share == 1 else "false"}}}'
+
+
+def _sections(user: str) -> Mapping[str, str]:
+    """The parts of a message by name; of an answer that holds such a heading itself, all up to its end."""
+    sections: dict[str, str] = {}
+    headings = list(_SECTION.finditer(user))
+    for heading, following in zip(headings, [*headings[1:], None], strict=False):
+        name = heading[1]
+        if name and name not in sections:
+            end = following.start() if following and name != "Answer" else len(user)
+            sections[name] = user[heading.end() : end].strip()
+            if name == "Answer":
+                break
+    return sections
+
+
+def _recall(reference: str, answer: str, question: str) -> float:
+    """The share of the reference's words, those of the question left out, that the answer has."""
+    expected, used, repeated = (set(_WORD.findall(text.casefold())) for text in (reference, answer, question))
+    expected = expected - repeated or expected
+    return len(expected & used) / len(expected) if expected else 0.0
 
 
 _WRONG = {
