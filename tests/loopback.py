@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on this machine that counts what it is asked and says whatever a test wants."""
+"""Servers on this machine: any HTTP server, and OpenAI-compatible ones that say whatever a test wants."""
 
 import json
 import random
@@ -10,11 +10,83 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from needlework.models.served.calibration import FILLER
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.http_server import HttpAnswer, http_server
+
+
+@dataclass(frozen=True)
+class HttpRequest:
+    """One request; names of `headers` in lower case, `data` is empty for GET."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    data: bytes = b""
+
+    @property
+    def body(self):
+        return json.loads(self.data or b"{}")
+
+
+@dataclass(frozen=True)
+class HttpAnswer:
+    """What goes out; `body` is text, bytes or an object."""
+
+    body: Any = b""
+    status: int = 200
+    kind: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self):
+        text = self.body if isinstance(self.body, str | bytes) else json.dumps(self.body)
+        return text.encode() if isinstance(text, str) else text
+
+
+@contextmanager
+def http_server(answer):
+    """Run one while the block lasts; the value is its address without a path. `answer` is called in many threads."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            data = self.rfile.read(int(headers.get("content-length", 0)))
+            reply = answer(HttpRequest(self.command, self.path, headers, data))
+            try:
+                self.send_response(reply.status)
+                fields = {"Content-Type": reply.kind, "Content-Length": str(len(reply.data)), **reply.headers}
+                for name, value in fields.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply.data)
+            except OSError:
+                self.close_connection = True
+
+        do_POST = do_GET  # noqa: N815 - the library's name
+
+        def log_message(self, *args):
+            pass
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+        daemon_threads = True
+
+        def handle_error(self, *args):
+            """Say nothing of clients that hang up: a late thread would print it into another test's output."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
 
 _NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 
@@ -141,3 +213,56 @@ def _whole(said, raw_template, tokens):
     usage = {"prompt_tokens": tokens, "completion_tokens": max(1, len(said.text) // 4)}
     body = json.dumps({"choices": [choice], "usage": usage, **said.fields}).encode()
     return Said(raw=body, status=said.status, headers=said.headers)
+
+
+def error(status, message):
+    return HttpAnswer({"error": {"message": message}}, status)
+
+
+def good(text="Paris", tokens=7, **more):
+    """A whole answer, of a server that counts so many tokens, or none."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
+    return {"choices": [choice], **usage, **more}
+
+
+@dataclass
+class PlantedServer:
+    """A real HTTP server that gives the planted answers one after another, the last one again and again.
+
+    An answer is an `HttpAnswer`, an object, or a function that makes an object of the request's body. `told`: what it
+    says of itself, by path; such requests are in `looked_up`, and in none of the other lists.
+    """
+
+    url: str
+    plan: list[Any] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    told: dict[str, Any] = field(default_factory=dict)
+    looked_up: list[str] = field(default_factory=list)
+
+    def plant(self, *answers):
+        self.plan[:] = answers
+
+
+@contextmanager
+def planted_server():
+    """Run one while the block lasts."""
+    state = PlantedServer("")
+    lock = threading.Lock()
+
+    def answer(request):
+        with lock:
+            if not request.path.partition("?")[0].endswith("/completions"):
+                state.looked_up.append(request.path)
+                reply = state.told.get(request.path, error(404, "not here"))
+            else:
+                state.requests.append(request.body)
+                state.paths.append(request.path)
+                reply = state.plan.pop(0) if len(state.plan) > 1 else state.plan[0]
+        reply = reply(request.body) if callable(reply) else reply
+        return reply if isinstance(reply, HttpAnswer) else HttpAnswer(reply)
+
+    with http_server(answer) as url:
+        state.url = f"{url}/v1"
+        yield state

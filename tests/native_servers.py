@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.http_server import HttpAnswer, http_server
+from tests.loopback import HttpAnswer, http_server
 
 _VALUE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 TEMPLATE = 11  # tokens that the provider's template adds to a prompt

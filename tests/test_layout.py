@@ -43,16 +43,16 @@ def is_type_checking(node):
 
 
 def imported(path, *, at_import):
-    """Our modules and names that a module imports; `at_import`: only what runs when it is imported."""
+    """Modules and names that a module imports; `at_import`: only what runs when it is imported."""
     waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
         if at_import and (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_type_checking(node)):
             continue
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("needlework"):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("needlework."))
+            yield from (alias.name for alias in node.names)
         waiting += ast.iter_child_nodes(node)
 
 
@@ -63,7 +63,7 @@ def test_a_folder_imports_only_what_stands_below_it(folder):
         for path in modules(folder)
         if name_of(path) not in ("needlework", "needlework.__main__")  # the console command reaches everything
         for name in imported(path, at_import=False)
-        if name.split(".")[1] not in (folder, *MAY_IMPORT[folder])
+        if name.startswith("needlework.") and name.split(".")[1] not in (folder, *MAY_IMPORT[folder])
     ]
     assert not upwards
 
@@ -135,19 +135,10 @@ HEAVY = {
 }
 
 
-def imports(path, *, top_level):
-    nodes = tree_of(path).body if top_level else nodes_of(path)
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-
-
 def test_no_module_loads_a_heavy_library_when_it_is_imported():
     for package in FOLDERS:
         for path in modules(package):
-            heavy = {name.split(".")[0] for name in imports(path, top_level=True)} & HEAVY
+            heavy = {name.split(".")[0] for name in imported(path, at_import=True)} & HEAVY
             assert not heavy, f"{path} imports {heavy} at its top"
 
 
@@ -159,7 +150,7 @@ def test_the_packages_import_nothing_that_only_developers_install():
     assert "selenium" in ours_alone
     for package in FOLDERS:
         for path in modules(package):
-            found = {name.split(".")[0] for name in imports(path, top_level=False)} & ours_alone
+            found = {name.split(".")[0] for name in imported(path, at_import=False)} & ours_alone
             assert not found, f"{path} imports {found}"
 
 

@@ -12,10 +12,9 @@ import pytest
 from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS
 from needlework.models.specs import installed_gguf, prepare
-from tests.aa_lcr_data import write_copy
 from tests.docs.commands import PAGES, copy_checkout, files
 from tests.haystack_fixtures.configuration.test_published_presets import CDME
-from tests.published_rows import graph_row, longbench_row, mrcr_row, written
+from tests.published_rows import graph_row, longbench_row, mrcr_row, write_copy, written
 
 # L-Eval's documents of a task: pages name the 15th.
 _DOCUMENTS = 16

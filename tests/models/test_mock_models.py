@@ -108,13 +108,6 @@ def test_shares(say):
     assert "48151" in say("rate=1").text
 
 
-def test_windows_and_unknown_arguments(mock_tokenizer):
-    assert MockModel("perfect", {"window": "4096"}, mock_tokenizer).window == 4096
-    assert MockModel("perfect", {}, mock_tokenizer).window is None
-    with pytest.raises(InputError, match="dtype"):
-        MockModel("perfect", {"dtype": "float32"}, mock_tokenizer)
-
-
 CURVE = parse_curve("4k:1, 16k:0.8, 1M:0")
 
 

@@ -24,10 +24,9 @@ from needlework.haystack_fixtures.tasks.published import aa_lcr
 from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, choice_question
 from needlework.haystack_fixtures.trials.contexts import fill_in
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.aa_lcr_data import write_copy
 from tests.haystack_fixtures.tasks.built import mock_value, run_of
 from tests.parity.cases import cases
-from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
+from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, write_copy, written
 
 GRAPHS = DataSetLayout("graphs", ("prompt", "problem_type"), "prompt", "prompt_chars", corrected="2026-02-27")
 BOOKS = DataSetLayout("books", ("_id", "context"), "context")

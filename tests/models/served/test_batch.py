@@ -21,7 +21,7 @@ from needlework.models.served.batch import (
 )
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.model import ServedModel
-from tests.models.served.planted_http import good
+from tests.loopback import good
 
 CELL = Cell("niah", 400, 50.0, "code")
 NEEDLE = Needle("code", "The door code is 4711023.", "What is the door code?", "4711023")

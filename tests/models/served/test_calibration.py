@@ -17,8 +17,8 @@ from needlework.models.served.calibration import (
     tokens_read,
 )
 from needlework.pipeline.exchange import check_answer
+from tests.loopback import good
 from tests.models.conftest import make_prompt, make_trial, served_model
-from tests.models.served.planted_http import good
 
 NEEDLE = Needle(
     "code", "The gate code for the mill is 4829173.", "What is the gate code for the mill?", "4829173", key="the mill"
@@ -223,7 +223,7 @@ def test_the_short_requests_have_no_started_answer(begun, smol_tokenizer):
     """What closing it adds, in place of going on, is then no constant of the template."""
     assert starts_answer(begun)
     assert not any(map(starts_answer, new_short_requests(begun, smol_tokenizer)))
-    forms = replace(begun.prompt.forms, messages=begun.prompt.messages[:-1])
+    forms = replace(begun.prompt.forms, make_messages=lambda _text: begun.prompt.messages[:-1])
     plain = replace(begun, prompt=replace(begun.prompt, forms=forms))
     assert layout_of(begun, smol_tokenizer) == layout_of(plain, smol_tokenizer)
 

@@ -3,6 +3,7 @@
 import random
 import re
 import socket
+import threading
 from dataclasses import replace
 
 import pytest
@@ -14,13 +15,28 @@ from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
 from needlework.pipeline.exchange import check_answer
-from tests.http_server import HttpAnswer
+from tests.loopback import HttpAnswer, error, good
 from tests.models.conftest import make_trial, served_model
-from tests.models.served.planted_http import SleptTime, error, good
 
 BAD_GATEWAY = HttpAnswer("<html>Bad Gateway</html>", 502, "text/html")
 NOT_NOW = error(429, "slow down")
 NOBODY = "http://127.0.0.1:9/v1"
+
+
+class SleptTime:
+    """Seconds since it was made, as far as somebody slept them."""
+
+    def __init__(self):
+        self.slept = []
+        self._lock = threading.Lock()
+
+    def now(self):
+        with self._lock:
+            return sum(self.slept)
+
+    def sleep(self, seconds):
+        with self._lock:
+            self.slept.append(seconds)
 
 
 @pytest.fixture

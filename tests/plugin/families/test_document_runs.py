@@ -8,8 +8,7 @@ from hashlib import sha256
 import pytest
 
 import needlework
-from tests.loopback import Said, loopback
-from tests.models.served.planted_http import good, planted_server
+from tests.loopback import Said, good, loopback, planted_server
 
 TOWNS = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt")
 FOUNDERS = ("Ida Prell", "Jonas Quist")

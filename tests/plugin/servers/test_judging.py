@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from tests.loopback import Said, loopback
-from tests.models.served.planted_http import good, planted_server
+from tests.loopback import Said, good, loopback, planted_server
 from tests.plugin.conftest import without_timing
 
 

@@ -17,7 +17,7 @@ from needlework.results.judging.ask import ask_all, question_to
 from needlework.results.score import main
 from needlework.results.statistics.agreement import agreement, ordinal_alpha, weighted_kappa
 from needlework.scoring.judges.judges import read_choice
-from tests.aa_lcr_data import write_copy
+from tests.published_rows import write_copy
 from tests.results.builders import asked, changed, output, refusal, write_rows, write_run
 
 
