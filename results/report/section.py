@@ -217,7 +217,7 @@ class Section(Struct, frozen=True):
 
 
 def filled_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], names: int) -> Table:
-    """The table without empty columns of numbers, and without the model's if there is one model; `names` counts all columns."""
+    """The table without empty columns of numbers, and without the model's if there is one model."""
     one_model = names > 1 and head[0] == "model" and len({row[0] for row in rows}) < 2
     shown = [
         at for at in range(int(one_model), len(head)) if at < names or any(row[at] not in (NONE, "") for row in rows)

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil
 
 from msgspec import Struct
 
@@ -11,7 +10,7 @@ from needlework.core.record import OWN_DOCUMENTS, UNSCORED, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import grouped, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
-from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.style import counted, fit, one_line
@@ -23,7 +22,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _WIDE = 0.05  # half the width of an interval; above it, more trials are advised
 # Families with a fixed list of questions: a further repeat asks the same ones.
 _FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
-_MOST_REPEATS = 10_000
+_MANY = 0.05  # share of answers that were cut off, above which more room is advised
 _LASTING = ("client", "oom")  # kinds of errors that the same request would meet again
 
 
@@ -72,27 +71,24 @@ def reason_of(record: Record) -> str:
 
 
 def next_run(report: RunReport) -> NextRun | None:
-    """The run to do next: the rest of one that ended early, failed trials, or more repeats.
-
-    Of all tasks the one that needs the most repeats counts; trials with a retriever are left out.
-    """
+    """The run to do next: the rest of one that ended early, failed trials, more room for answers, or more repeats."""
     name = report.facts.name if report.facts else ""
     if report.interrupted:
         return NextRun(rest_words(name))
     if again := retry_words(report.records, name):
         return NextRun(again)
-    runs = []
-    for row in report.tasks:
-        panels = panels_of_task(report, row.model, row.task)
-        if panels and not any(panel.uneven for panel in panels):
-            length = length_of(report, panels) if len(report.tasks) == 1 else None
-            records = [each.record for each in report.asked if not each.control and not each.retriever
-                       and (each.trial.model, each.trial.task) == (row.model, row.task)]  # fmt: skip
-            runs.append(_next_run_of_task(records, length, row.overall))
-    limit = report.facts.option("limit") if report.facts else None
-    if limit is not None and any(run and run.repeats for run in runs):  # the limit would cut off further repeats
-        return NextRun(f"{_same_command(name)} without --limit {limit:g}")
-    return max(filter(None, runs), key=lambda run: run.repeats, default=None)
+    reasons = [record.response.finish_reason for record in report.records if record.outcome == "censored"]
+    if len(reasons) > _MANY * len(report.records) and "unfinished" not in reasons:
+        return NextRun("more room for the answers: --answer-budget, and --thinking-budget for one that reasons first")
+    wide = any(
+        row.overall.interval is None or row.overall.interval.high - row.overall.interval.low > 2 * _WIDE
+        for row in report.tasks
+        if task_of(row.task) not in OWN_DOCUMENTS and family_of(task_of(row.task)) not in _FIXED
+    )
+    # A limit would cut off further repeats; an adaptive run has asked each length as often as it took.
+    if not wide or report.adaptive or (report.facts and report.facts.option("limit") is not None):
+        return None
+    return NextRun("for intervals half as wide", 4 * (1 + max(record.repeat for record in report.records)))
 
 
 def rest_words(name: str = "") -> str:
@@ -104,29 +100,6 @@ def retry_words(records: Sequence[Record], name: str = "") -> str:
     """Advice for failed trials; empty if none failed, or each would fail again."""
     count = sum(map(_can_be_retried, records))
     return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
-
-
-def _next_run_of_task(records: Sequence[Record], length: EffectiveLength | None, overall: Tally) -> NextRun | None:
-    """The run that narrows the result of one task; `None` if it is narrow, or repeats would not help."""
-    if not records or not overall.n:
-        return _with_more_room(records)
-    task = records[0].task
-    width = 2.0 if overall.interval is None else overall.interval.high - overall.interval.low
-    if task in OWN_DOCUMENTS:
-        # Each question counts once; `overall.samples` counts it in each arm.
-        questions = len({record.sample_number for record in records})
-        what = f"ask more than {questions} questions; intervals count questions, not trials"
-        return NextRun(what) if width / 2 > _WIDE else None
-    if family_of(task) in _FIXED:
-        return None
-    if length is not None and length.hangs:
-        return _with_more_room(records)
-    repeats = 1 + max(record.repeat for record in records)
-    if length is not None and length.few and length.needed and overall.mean == 1:
-        return _with_repeats(ceil(repeats * length.needed / (length.samples or 1)), "to prove a length")
-    if overall.interval is None:
-        return _with_repeats(2 * repeats, "for an interval: one sample has none")
-    return _with_repeats(4 * repeats, "for an interval half as wide") if width / 2 > _WIDE else None
 
 
 def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
@@ -156,18 +129,6 @@ def _can_be_retried(record: Record) -> bool:
 
 def _same_command(name: str) -> str:
     return f"the same command{f' with --run-name {name}' if name else ''}"
-
-
-def _with_more_room(records: Sequence[Record]) -> NextRun | None:
-    """Advice to raise the token limit; `None` unless answers were cut off, and by the limit alone."""
-    reasons = [record.response.finish_reason for record in records if record.outcome == "censored"]
-    if not reasons or "unfinished" in reasons:
-        return None
-    return NextRun("more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first")
-
-
-def _with_repeats(count: int, what: str) -> NextRun | None:
-    return NextRun(what, count) if count <= _MOST_REPEATS else None
 
 
 def basis_of(report: RunReport) -> str:

@@ -20,7 +20,7 @@ from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_followup import retry_words
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
-from needlework.results.statistics.wording import interval_cell, percent2, range_words, score_and_interval
+from needlework.results.statistics.wording import interval_cell, percent2, range_words
 from needlework.results.style import (
     MARKS,
     NONE,
@@ -242,32 +242,19 @@ def _brief_lines(report: RunReport, screen: Screen, room: int) -> list[str]:
 
 
 def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
-    """Return a row for each task and retriever, models side by side; if too many, the lowest scores."""
-    scores: dict[str, dict[str, Tally]] = {}
-    for row in report.tasks:
-        scores.setdefault(row.task, {})[row.model] = row.overall
-    for arm in report.retrieval:
-        scores.setdefault(f"{arm.task} {arm.retriever}", {})[arm.model] = arm.score
-    if not scores or room < 2:
-        return []
-    rows: list[tuple[str, ...]] = []
-    for name, tallies in scores.items():
-        if len(report.models) == 1:
-            (tally,) = tallies.values()
-            cells = [*score_and_interval(tally), str(tally.n)]
-        else:
-            cells = [score_and_interval(tallies[model])[0] if model in tallies else NONE for model in report.models]
-        rows.append((fit(one_line(name), _LONGEST_NAME), *cells))
-    models = [fit(one_line(model), _LONGEST_NAME) for model in report.models]
-    head = ("task", "score %", "95 %", "n") if len(models) == 1 else ("score %", *models)
-    whole = list(folded_table([head, *rows], 1, width))
-    if len(whole) <= room:
-        return whole
-    blocks = len(whole) // (len(rows) + 1)  # a wide table goes on below, under its names again
-    least = [min((each.mean or 0.0 for each in row.values()), default=0.0) for row in scores.values()]
-    lowest = [row for _, row in sorted(zip(least, rows, strict=True))][: max(0, (room - 1) // blocks - 1)]
-    more = f"... and {len(rows) - len(lowest)} more that score higher or the same, in the report"
-    return [*folded_table([head, *lowest], 1, width), folded(more, width)[0]] if lowest else []
+    """Return a row for each panel; if there are too many, the first ones."""
+    table = panels_table(report, with_model=len(report.models) > 1)
+    names = table.names
+    rows = [
+        [*(fit(one_line(text), _LONGEST_NAME) for text in row[:names]), *row[names:]]
+        for row in (table.head, *table.rows)
+    ]
+    lines = list(folded_table(rows, names, width)) if table.rows else []
+    if len(lines) <= room:
+        return lines
+    shown = room * len(rows) // len(lines) - 2  # a wide table goes on below, under its names again
+    more = f"... and {len(table.rows) - shown} more, in the report"
+    return [*folded_table(rows[: shown + 1], names, width), more] if shown > 0 else []
 
 
 def _cut(text: str, width: int) -> list[str]:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
-from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.suites.ruler import TASKS
@@ -104,29 +103,6 @@ def test_leval_has_its_averages_what_they_lack_and_lengths_that_are_the_most_of_
     assert said(records[:12]).sentence.endswith("with at most 16k tokens.")
 
 
-def test_own_documents_say_place_size_search_and_inventions():
-    records = [
-        asked(question, "wrong" if depth == 50.0 else "found", depth=depth)
-        for question in range(20)
-        for depth in (0.0, 25.0, 50.0, 75.0, 100.0)
-    ]
-    for question in range(20):
-        records += [
-            asked(question, "wrong", task="doc_size"),
-            asked(question, "found", task="doc_size", arm="focused"),
-            asked(question, "found", task="doc_size", arm="bm25"),
-            asked(question, "wrong" if question < 5 else "refused", task="doc_absent", arm="absent"),
-        ]
-    told = said(records)
-    assert told.sentence == (
-        "mock answers 80.0 % (95 % sure: 66.5 to 83.4) of 20 questions on your documents right;"
-        " weakest in the middle of the text; loses 100 points when it reads 8k tokens in place of the right document"
-        " alone; BM25 search gives it 100 % (95 % sure: 83.2 to 100); makes up 25.0 % of the answers that are"
-        " not there."
-    )
-    assert told.rests == "180 trials of 20 independent questions"
-
-
 @pytest.mark.parametrize(
     ("arm", "sentence"),
     [
@@ -184,7 +160,8 @@ def test_what_undecided_answers_leave_open_and_what_they_do_not(make_record):
 
 
 def test_answers_that_ended_before_the_limit_need_no_room(make_record):
-    assert headline_with(make_record, {"found": 6, "censored": 6}, {"found": 12}, finish="unfinished").next_run is None
+    step = headline_with(make_record, {"found": 6, "censored": 6}, {"found": 12}, finish="unfinished").next_run
+    assert "--answer-budget" not in step.what
 
 
 @pytest.mark.parametrize(
@@ -320,33 +297,12 @@ def test_reasons_that_differ_in_numbers_are_one(make_record, messages, faults):
     assert [fault.text for fault in headline_of(run_report(records)).faults] == faults
 
 
-PROOF = "to prove a length"
-HALF = "for an interval half as wide"
-
-
 @pytest.mark.parametrize(
-    ("right", "of", "expected"),
-    [
-        ({1000: 5, 4000: 5}, 5, NextRun(PROOF, 24)),
-        ({1000: 5, 4000: 2}, 5, NextRun(HALF, 20)),  # what is wrong is no proof, however often
-        ({1000: 1}, 1, NextRun("for an interval: one sample has none", 2)),
-        ({1000: 9}, 9, NextRun(HALF, 36)),
-        ({1000: 40, 4000: 40}, 40, None),
-    ],
+    ("right", "of", "repeats"), [({1000: 5, 4000: 2}, 5, 20), ({1000: 1}, 1, 4), ({1000: 40, 4000: 40}, 40, None)]
 )
-def test_more_repeats_are_the_fewest_that_are_enough(make_record, right, of, expected):
-    records = [make_record(length=length, repeat=i, outcome="found" if i < count else "wrong")
-               for length, count in right.items() for i in range(of)]  # fmt: skip
-    assert headline_of(run_report(records)).next_run == expected
-
-
-def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record):
-    records = [
-        make_record(length=length, repeat=sample % 2, reference={"sample": sample})
-        for length in (1000, 4000)
-        for sample in range(10)
-    ]
-    assert headline_of(run_report(records)).next_run == NextRun(PROOF, 5)
+def test_more_repeats_narrow_a_wide_interval(make_record, right, of, repeats):
+    step = said(spread(make_record, right, of=of)).next_run
+    assert (step and step.repeats) == repeats
 
 
 LENGTHS, DEPTHS = (500, 1000, 2000), (0.0, 50.0, 100.0)
