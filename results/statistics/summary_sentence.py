@@ -1,19 +1,16 @@
 """The first sentence of a report: one function for each kind of run. No claim beyond intervals."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
-from needlework.core.record import NOTHING_SAID, OWN_DOCUMENTS, OutcomeName
+from needlework.core.record import OWN_DOCUMENTS, UNSCORED
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.depth import DepthEffect
 from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
 from needlework.results.statistics.effective_length import EffectiveLength
-from needlework.results.statistics.panels import Panel, Share, Tally, range_of
+from needlework.results.statistics.panels import Share, Tally, range_of
 from needlework.results.statistics.run_followup import (
     FaultCount,
     NextRun,
@@ -28,7 +25,7 @@ from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import Macro, TaskScore
-from needlework.results.statistics.wording import bar_words, share_words, tally_words
+from needlework.results.statistics.wording import bar_words, share_words, tally_words, unscored_words
 from needlework.results.style import counted, length_label, length_labels, one_line, percent, percent1
 
 _LISTED = 4  # models, of which each is named
@@ -95,10 +92,8 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
         if scores.model == model:
             position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
             clauses = [*_document_clauses(scores, position), *clauses]
-    lost = _lost_clauses([_tally_of(panel) for panel in report.panels if panel.model == model])
-    if clauses:
-        return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
-    return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
+    lost = _lost_clauses([panel.overall for panel in report.panels if panel.model == model])
+    return [f"{one_line(model)} {clauses[0] if clauses else 'has no score'}", *clauses[1:], *lost]
 
 
 # Runs of several models
@@ -218,10 +213,6 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
     if not means:
         return []
     clauses = [f"scores {', '.join(means)} as RULER's mean of {len(TASKS)} tasks"]
-    if len(means) > 1:
-        effective = tables[0].effective
-        limit = f"up to {length_label(effective.point)} tokens" if effective.point else "at no length"
-        clauses.append(f"by the means alone it holds {bar_words('absolute', effective.threshold)} {limit}")
     return [*clauses, *_spread_clauses([(row.task, row.overall) for row in rows])]
 
 
@@ -306,58 +297,23 @@ def _length_clause(length: EffectiveLength) -> str:
     return f"holds {bar} {limit} (95 % sure: {length.between})"
 
 
-_SHAPES = {
-    "lost in the middle": "weakest in the middle of the text",
-    "primacy": "best where the answer stands early",
-    "recency": "best where the answer stands late",
-    "falling": "weaker the later the answer stands",
-    "rising": "weaker the earlier the answer stands",
-    "flat": "no part of the text more than 10 points weaker",
-}
-
-
 def _depth_clause(effect: DepthEffect | None) -> str:
-    """`weakest at depth 10..30 %`; a difference that may be chance says so, a small one is left out."""
+    """`by depth lost in the middle`; a difference that may be chance says so, a small one is left out."""
     if effect is None:
         return ""
-    p = effect.p if effect.p_adjusted is None else effect.p_adjusted
-    significant, ends = p is not None and p <= _CHANCE, effect.extremes
-    if effect.shape == "flat" or (effect.shape in _SHAPES and significant):
-        return _SHAPES[effect.shape]
-    if effect.shape == "hole" and effect.place is not None and significant:
-        return f"weakest at depth {depth_range_words(effect.place)}"
+    p, ends = effect.p if effect.p_adjusted is None else effect.p_adjusted, effect.extremes
+    is_named = effect.shape not in ("undetermined", "uneven", "ceiling", "floor")
+    if effect.shape == "flat" or (is_named and p is not None and p <= _CHANCE):
+        return f"by depth {effect.label}"
     if ends is None or ends.best_score - ends.worst_score < _TELLING:
         return ""
     worst = f"depth {depth_range_words(ends.worst)} ({percent1(min(1.0, max(0.0, round(ends.worst_score, 9))))} %)"
     return f"weakest at {worst}" if ends.p_adjusted <= _CHANCE else f"lowest at {worst}, which may be chance"
 
 
-_LOST: Mapping[OutcomeName, str] = {
-    "censored": "answers cut off",
-    "unclear": "answers neither right nor wrong by the rule",
-    "empty": "answers empty",
-    "refused": "answers with a refusal",
-}
-_MISSING: Mapping[OutcomeName, str] = {
-    "skipped": "questions longer than the model's window",
-    "invalid": "questions not read as they were sent",
-    "error": "questions failed",
-}
-
-
 def _lost_clauses(tallies: Sequence[Tally]) -> list[str]:
-    """`4 of 25 answers cut off`, `6 of 36 questions longer than the model's window`."""
-    trials, counts = sum(each.trials for each in tallies), Counter[OutcomeName]()
-    for tally in tallies:
-        counts.update(tally.counts)
-    answers = trials - sum(counts[name] for name in _MISSING)
-    lost = [f"{counts[name]:,} of {answers:,} {words}" for name, words in _LOST.items() if counts[name]]
-    return lost + [f"{counts[name]:,} of {trials:,} {words}" for name, words in _MISSING.items() if counts[name]]
-
-
-def _tally_of(panel: Panel) -> Tally:
-    """A panel's counts; where the answer is absent, to refuse one is right."""
-    if task_of(panel.task) != "doc_absent":
-        return panel.overall
-    counts = {name: 0 if name in NOTHING_SAID else count for name, count in panel.overall.counts.items()}
-    return replace(panel.overall, counts=counts | {"found": panel.overall.trials - sum(counts.values())})
+    """`4 of 25 trials without a score (3 censored, 1 error)`."""
+    counts = {name: sum(each.counts[name] for each in tallies) for name in UNSCORED}
+    lost = {name: count for name, count in counts.items() if count}
+    trials = f"{sum(lost.values()):,} of {sum(each.trials for each in tallies):,} trials"
+    return [f"{trials} without a score ({unscored_words(lost)})"] if lost else []
