@@ -16,7 +16,7 @@ from needlework.models.specs import is_served
 from needlework.results.files.read_run import Run
 from needlework.results.report.charts import share_point
 from needlework.results.report.comparison import points_cells, score_cell
-from needlework.results.report.section import ChartLine, LineChart, Section, Table
+from needlework.results.report.section import ChartLine, ChartPoint, LineChart, Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun
 from needlework.results.statistics.run_facts import latency_of
 from needlework.results.statistics.wording import p_words
@@ -107,10 +107,14 @@ def _cells(row: ComparedRun, loaded: LoadedRun) -> tuple[str, ...]:
 
 
 def _chart(rows: Sequence[ComparedRun], loaded: Mapping[str, LoadedRun]) -> LineChart:
-    """The scores of the loads."""
-    shown = [(_load_of(row), row.scores) for row in rows if row.name in loaded]
-    points = tuple(share_point(int(load), load, scores.share, scores.n) for load, scores in shown)
+    """Scores on the left, seconds of an answer on the right: the median, and up to the slowest 5 %."""
+    scores, seconds = [], []
+    for row in (row for row in rows if row.name in loaded):
+        load, times, n = _load_of(row), loaded[row.name], row.scores.n
+        scores.append(share_point(int(load), load, row.scores.share, n))
+        seconds.append(ChartPoint(int(load), load, times.median_s, times.median_s, times.p95_s, n))
     worse = [_load_of(row) for row in rows if row.is_worse]
     title = f"Worse with {', '.join(worse)} in flight" if worse else "No load is shown worse than the first"
-    subtitle = f"{counted(len(points), 'load')} of the same trials"
-    return LineChart("load", title, "requests in flight", (ChartLine("score", points),), subtitle)
+    subtitle = f"{counted(len(scores), 'load')} of the same trials; dotted: seconds an answer, up to the slowest 5 %"
+    lines, right = (ChartLine("score", tuple(scores)),), ChartLine("seconds an answer", tuple(seconds))
+    return LineChart("load", title, "requests in flight", lines, subtitle, right=right)

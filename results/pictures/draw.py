@@ -256,6 +256,8 @@ def _draw_lines(figure: SubFigure, chart: LineChart) -> None:
     axes.set_xlabel(f"{chart.across}; bars are 95 % intervals", fontsize=9, color=SOFT)
     axes.set_ylabel("score (percent)", fontsize=9, color=SOFT)
     _plain_axes(axes, "both")
+    if chart.right is not None:
+        _draw_right(axes, chart, chart.right)
     if len(chart.lines) > 1:
         _legend(figure, axes.get_legend_handles_labels()[0], _legend_columns(chart))
 
@@ -287,6 +289,21 @@ def _draw_line(axes: Axes, chart: LineChart, line: ChartLine, at: int, aside: fl
         capsize=2.5,
         clip_on=False,
     )
+
+
+def _draw_right(axes: Axes, chart: LineChart, line: ChartLine) -> None:
+    """Values with an axis at the right; bars reach up to the high ends."""
+    points = [point for point in line.points if point.score is not None]
+    other = axes.twinx()
+    values = np.array([point.score for point in points], float)
+    above = np.array([point.high if point.high is not None else point.score for point in points], float) - values
+    xs = chart.shares([point.x for point in points])
+    look: dict[str, Any] = {"color": COLORS[1], "marker": "s", "linestyle": ":", "markersize": 4.5, "capsize": 2.5}
+    other.errorbar(xs, values, yerr=[np.zeros_like(values), above], linewidth=1.4, elinewidth=1.0, **look)
+    other.set_ylim(0, 1.1 * max([*(values + above), 1e-9]))
+    other.set_ylabel(line.name, fontsize=9, color=COLORS[1])
+    other.tick_params(length=2.5, width=0.6, labelsize=8.5, color=FRAME, labelcolor=COLORS[1])
+    other.spines[:].set_visible(False)
 
 
 def _legend_columns(chart: LineChart) -> int:

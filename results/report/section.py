@@ -56,7 +56,8 @@ class ChartSpan(Struct, frozen=True):
 
 class LineChart(Struct, frozen=True):
     """Scores over length, depth or time.
-    `name`: of its file; `across`: title of the x axis; `ends`: of that axis, where they are not those of the points."""
+    `name`: of its file; `across`: title of the x axis; `ends`: of that axis, where they are not those of the points;
+    `right`: further values, with an axis of their own in pictures."""
 
     name: str
     title: str
@@ -65,6 +66,7 @@ class LineChart(Struct, frozen=True):
     subtitle: str = ""
     ends: tuple[float, float] | None = None
     spans: tuple[ChartSpan, ...] = ()
+    right: ChartLine | None = None
 
     def shares(self, xs: Sequence[float]) -> list[float]:
         """Positions on the axis, 0..1; of lengths by logarithm, as they are powers of two."""

@@ -232,7 +232,8 @@ def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
         "        return safe_value(BY_KEY[option], 'hf:L4NLP/LEval', Places(Path()))\n"
         "    except InputError as error:\n"
         "        return error\n"
-        "print(items('hf:L4NLP/Absent'), items('hf:L4NLP/LEval'), stored('leval_data'), stored('tokenizer'), sep='\\n')\n"
+        "values = items('hf:L4NLP/Absent'), items('hf:L4NLP/LEval'), stored('leval_data'), stored('tokenizer')\n"
+        "print(*values, sep='\\n')\n"
     )
     snapshot = f"hub/datasets--L4NLP--LEval/snapshots/{'0' * 40}"
     data(f"{snapshot}/LEval/Exam", tpo=[row(TREE, [("Where?", "A"), ("Who?", "B")], "exam")])
