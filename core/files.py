@@ -32,24 +32,19 @@ def write_whole(path: Path | str, content: bytes, *, durable: bool = True) -> No
 
     `durable`: on the disk before this returns, so that it outlives a power cut; caches do without. Raises `OSError`.
     """
-    # os.path: the cache of encoded documents writes hundreds in a run, and a Path is slow.
-    folder = os.path.dirname(path)  # noqa: PTH120
-    half = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")  # noqa: PTH118
+    folder = Path(path).parent
+    half = folder / f".{secrets.token_hex(8)}.tmp"
     try:
-        try:
-            file = open(half, "xb")  # noqa: PTH123, SIM115 - closed by the `with` below
-        except FileNotFoundError:
-            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-            file = open(half, "xb")  # noqa: PTH123, SIM115
-        with file:
+        folder.mkdir(parents=True, exist_ok=True)
+        with half.open("xb") as file:
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        os.replace(half, path)  # noqa: PTH105
+        half.replace(path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(half)  # noqa: PTH108
+            half.unlink()
         raise
 
 
@@ -132,8 +127,7 @@ def cache_key(*parts: str) -> str:
 def read_cached(path: Path | str) -> memoryview | None:
     """The content that `write_cached` put there; `None` where there is none, or where it is damaged."""
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - hundreds are read, and a Path is slow
-            data = memoryview(file.read())
+        data = memoryview(Path(path).read_bytes())
     except OSError:
         return None
     content = data[_CHECK:]

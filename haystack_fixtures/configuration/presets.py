@@ -37,9 +37,6 @@ class Preset:
 
 def load_preset(name: str) -> Preset:
     """Find a preset by name, or read a file that holds one (`name.toml` or `file.toml:name`)."""
-    for source, content in _files():  # up to the one that has it: parsing all takes longer than all else in settings
-        if name in (of_file := _read(source, content)):
-            return of_file[name]
     built_in = built_in_presets()
     if name in built_in:
         return built_in[name]
@@ -53,25 +50,15 @@ def load_preset(name: str) -> Preset:
 
 @cache
 def built_in_presets() -> dict[str, Preset]:
-    """All presets that come with the project, by name."""
-    by_name = {name: preset for file in _files() for name, preset in _read(*file).items()}
+    """All presets that come with the project, by name; the everyday ones first."""
+    folder = resources.files("needlework.haystack_fixtures") / "presets"
+    files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
+    by_name: dict[str, Preset] = {}
+    for file in sorted(files, key=lambda file: (file.name != "own.toml", file.name)):
+        by_name |= _presets(file.name, tomllib.loads(file.read_text(encoding="utf-8")))
     every = (*by_name["leval-closed"].suites, *by_name["leval-open"].suites)
     by_name["leval"] = Preset("leval", "L-Eval: every task that --leval-data has, files of yours too", every)
     return by_name
-
-
-@cache
-def _files() -> tuple[tuple[str, str], ...]:
-    """Names and texts of the files of built-in presets; that of the everyday ones is the first."""
-    folder = resources.files("needlework.haystack_fixtures") / "presets"
-    files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
-    files.sort(key=lambda file: (file.name != "own.toml", file.name))
-    return tuple((file.name, file.read_text(encoding="utf-8")) for file in files)
-
-
-@cache
-def _read(source: str, text: str) -> Mapping[str, Preset]:
-    return _presets(source, tomllib.loads(text))
 
 
 def is_task(table: Mapping[str, Any]) -> bool:

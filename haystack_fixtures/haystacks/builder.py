@@ -60,7 +60,8 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
     Raises `InputError` where a needle or a `unique` text stands twice.
     """
     source = frame.source
-    check_unique(source, draft, frame.needles, unique)
+    filler, text = draft.cut.text(source), text_of(draft.pieces)
+    check_unique(filler, text, frame.needles, unique)
     placed, context_tokens = _placed(frame, draft)
     haystack_tokens = context_tokens - sum(needle.tokens for needle in placed)
     off = any(
@@ -80,8 +81,8 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
         placed=placed,
         slack=frame.outer.budget - draft.count,
         corpus_passes=draft.cut.used / source.corpus_chars,
-        text_sha256=text_sha256(text_of(draft.pieces)),
-        filler_sha256=text_sha256(draft.cut.text(source)),
+        text_sha256=text_sha256(text),
+        filler_sha256=text_sha256(filler),
         flags=(("depth_off",) if off else ()) + (("answer_elsewhere",) if repeated else ()),
     )
 
@@ -233,19 +234,16 @@ _WORDS = regex.compile(
 )
 
 
-def check_unique(
-    source: HaystackSource, draft: Draft, needles: Sequence[tuple[str, str]], terms: Sequence[str]
-) -> None:
-    """Raise `InputError` unless every needle occurs once in the prompt and no term in the haystack."""
-    text = text_of(draft.pieces)
+def check_unique(filler: str, text: str, needles: Sequence[tuple[str, str]], terms: Sequence[str]) -> None:
+    """Raise `InputError` unless each needle occurs once in the prompt's text and no term in `filler`, the haystack."""
     for name, needle in needles:
-        bare = needle.strip()
-        if source.text.find(bare, 0, draft.cut.end) >= 0 or bare in _end(source, draft.cut, len(bare)):
+        if needle.strip() in filler:
             raise InputError("needle", name, "the haystack has this text already: use another corpus or needle")
         if text.count(needle) != 1:
             raise InputError("needle", name, "its text stands in the prompt more than once: give every needle its own")
+    lowered = filler.lower() if terms else ""
     for term in terms:
-        if _holds_word(source, draft.cut, term):
+        if occurs(term.lower(), lowered):
             remedy = "the haystack has this key or answer already: use another corpus or needle"
             raise InputError("needle", term, remedy)
 
@@ -280,19 +278,3 @@ def _inside_word(text: str, offset: int) -> bool:
         return False
     left, right = text[offset - 1], text[offset]
     return _WORDS.match(left) is not None and _WORDS.match(right) is not None
-
-
-def _holds_word(source: HaystackSource, cut: Cut, word: str) -> bool:
-    """Whether a word stands in a haystack by itself, in capitals or not (see `occurs`)."""
-    lowered = word.lower().strip()
-    text = source.remember("lowered", source.text.lower)
-    # A few capitals are two characters in lower case (`İ`) and move what follows.
-    stop = cut.end + len(text) - len(source.text)
-    if text.find(lowered, 0, stop) < 0 and lowered not in _end(source, cut, len(lowered)).lower():
-        return False
-    return occurs(lowered, cut.text(source).lower())
-
-
-def _end(source: HaystackSource, cut: Cut, chars: int) -> str:
-    """The haystack from some characters before where it leaves the source."""
-    return source.text[max(0, cut.end - chars) : cut.end] + source.text[cut.tail[0] : cut.tail[1]] + cut.closer

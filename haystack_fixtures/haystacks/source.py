@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 from collections import OrderedDict
@@ -250,7 +249,7 @@ def encode_document(text: str, tokenizer: Tokenizer, folder: Path) -> EncodedDoc
         return EncodedDocument(tokenizer.encode(text), sentence_ends(text))
     # The file, four bytes each: the number of tokens, their ids, the steps between their starts, the sentence ends.
     key = cache_key(f"encoded {_VERSION}", tokenizer.fingerprint, text)
-    path = os.path.join(folder, "encoded", f"{key}.tokens")  # noqa: PTH118 - there are many, and a Path is slow
+    path = folder / "encoded" / f"{key}.tokens"
     if (content := read_cached(path)) is not None:
         numbers = np.frombuffer(content, "<i4")
         count, body = int(numbers[0]), numbers[1:]

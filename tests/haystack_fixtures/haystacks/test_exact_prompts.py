@@ -304,9 +304,9 @@ def test_uniqueness_is_that_of_the_whole_prompt(made, term):
     for terms, refused in (((), is_wrong), ((term,), is_wrong or occurs(term.lower(), filler.lower()))):
         if refused:
             with pytest.raises(InputError):
-                check_unique(source, draft, needles, terms)
+                check_unique(filler, text, needles, terms)
         else:
-            check_unique(source, draft, needles, terms)
+            check_unique(filler, text, needles, terms)
 
 
 @given(made=drafts(), answer=st.text(LETTERS, min_size=1, max_size=4))
