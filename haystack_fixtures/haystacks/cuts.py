@@ -15,7 +15,6 @@ from needlework.haystack_fixtures.haystacks.source import HaystackSource
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 _WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*+|[^\s{_UNSPACED}]++")
-_SPLITTING = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB=Prepend}\r]")
 _GRAPHEME = regex.compile(r"\X")
 _TERMINATOR = regex.compile(r"[\p{STerm}…｡．]")
 _CLOSED = regex.compile(r"""[\p{STerm}…｡．]["'\p{Pe}\p{Pf}*_＂＇]*+\Z""")
@@ -157,18 +156,15 @@ def padded_cut(source: HaystackSource, cut: Cut, tokens: int) -> Cut:
 def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:
     """Ends of words between two offsets, without commas and the like."""
     ends: set[int] = set()
-    plain = text[begin : stop + 1].isascii()
-    # Mostly no character in reach can split a grapheme.
-    may_split = "\r" in text[begin : stop + 1] if plain else _SPLITTING.search(text, begin, stop + 1) is not None
     for match in word.finditer(text, begin, stop):
         end = match.end()
-        if end == stop < len(text) or (may_split and splits_grapheme(text, end)):
+        if end == stop < len(text) or splits_grapheme(text, end):
             continue
         if not text[end - 1].isalnum():
             low = max(begin, end - 32)
             dangling = _DANGLING.match(text, low, end)
             end = dangling.start() if dangling else end
-            if end <= low or (may_split and splits_grapheme(text, end)):
+            if end <= low or splits_grapheme(text, end):
                 continue
         ends.add(end)
     return ends
@@ -179,7 +175,6 @@ def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
     text = source.text
     numbers = np.minimum(source.ends.searchsorted(ends), len(source.ends) - 1)
     closes = source.closes
-    stops: dict[int, str | None] = {}  # by sentence: most have several cuts
     closers = []
     for end, sentence_end in zip(ends, (source.ends[numbers] - len(closes)).tolist(), strict=True):
         last = text[end - 1]
@@ -187,12 +182,7 @@ def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
         if whole or (not last.isalnum() and _CLOSED.search(text, max(0, end - 8), end)):
             closers.append(closes)
             continue
-        if end > sentence_end - _STOP_CHARS:
-            stop = _stop(text, end, sentence_end)
-        elif sentence_end in stops:
-            stop = stops[sentence_end]
-        else:
-            stop = stops[sentence_end] = _stop(text, sentence_end - _STOP_CHARS, sentence_end)
+        stop = _stop(text, max(end, sentence_end - _STOP_CHARS), sentence_end)
         if stop is None:
             stop = "。" if _HAN.match(last) else "" if _NO_STOP.match(last) else "."
         closers.append(stop + closes)

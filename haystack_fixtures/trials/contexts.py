@@ -45,7 +45,7 @@ from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks
 from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
-from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 # Characters of generated text per token: above the mean of every tokenizer here.
 _CHARS_PER_TOKEN = 6
@@ -126,8 +126,7 @@ class SourcePool:
 
 
 _LISTS_KEPT = 4
-_DOCUMENTS_KEPT = 512
-_LONG, _LONG_KEPT = 200_000, 8  # characters of a long document; how many of these are cached
+_DOCUMENTS_KEPT = 64
 _PROSE = 20_000  # characters of the corpus that may follow a list
 
 
@@ -151,9 +150,7 @@ class ContextBuilder:
         self._retrieval = retrieval
         self._verify = verify
         self._encode = remembering(tokenizer)
-        # All questions on a document share its encoding.
-        self._short_encoded = lru_cache(_DOCUMENTS_KEPT)(tokenizer.encode)
-        self._long_encoded = lru_cache(_LONG_KEPT)(tokenizer.encode)
+        self._encoded = lru_cache(_DOCUMENTS_KEPT)(tokenizer.encode)  # all questions on a document share its encoding
         self._lists: OrderedDict[Hashable, ListSources] = OrderedDict()
 
     def build(
@@ -281,9 +278,6 @@ class ContextBuilder:
             ),
         )
         return bare, replace(document, text=text, message_tokens=0, cut=max(0.0, 1 - document.message_tokens / tokens))
-
-    def _encoded(self, text: str) -> Encoded:
-        return self._long_encoded(text) if len(text) > _LONG else self._short_encoded(text)
 
     def _of_turns(self, suite: Suite, cell: Cell, question: Question, outer: OuterMessages) -> Built:
         budget = cell.length - suite.kept_free
