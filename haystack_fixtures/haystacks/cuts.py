@@ -182,8 +182,10 @@ def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
         if whole or (not last.isalnum() and _CLOSED.search(text, max(0, end - 8), end)):
             closers.append(closes)
             continue
-        stop = _stop(text, max(end, sentence_end - _STOP_CHARS), sentence_end)
-        if stop is None:
+        terminators = _TERMINATOR.findall(text, max(0, end, sentence_end - _STOP_CHARS), sentence_end)
+        if terminators:
+            stop = _FULL_STOPS.get(terminators[-1], terminators[-1])
+        else:  # the sentence has none of its own
             stop = "。" if _HAN.match(last) else "" if _NO_STOP.match(last) else "."
         closers.append(stop + closes)
     return closers
@@ -193,9 +195,3 @@ def _tokens(source: HaystackSource, closer: str) -> int:
     """The tokens of a closer by estimate: its full stop has one."""
     closing = source.closing
     return len(closer.removesuffix(closing.text)) + closing.tokens if closing else len(closer)
-
-
-def _stop(text: str, start: int, end: int) -> str | None:
-    """The full stop for a sentence that ends like this; `None` where it has none of its own."""
-    terminators = _TERMINATOR.findall(text, max(0, start), end)
-    return str(_FULL_STOPS.get(terminators[-1], terminators[-1])) if terminators else None

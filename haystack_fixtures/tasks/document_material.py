@@ -56,7 +56,6 @@ class Material:
     labels: Mapping[str, DocumentQuestion]
     separator: str  # stands after each document
     twins: Sequence[Sequence[str]]  # groups of names
-    _orders: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def question_at(self, label: str) -> QuestionInSet:
         """A question by its label."""
@@ -65,11 +64,9 @@ class Material:
     def order(self, seed: int, repeat: int) -> tuple[int, ...]:
         """All documents in the order of a repeat, those that a question bears on last.
         Most questions of a run then share a long beginning."""
-        if (seed, repeat) not in self._orders:
-            draw = draws("documents", seed, repeat)
-            first = shuffled(draw, [number for number in range(len(self.names)) if number not in self._bearing])
-            self._orders[seed, repeat] = (*first, *shuffled(draw, sorted(self._bearing)))
-        return self._orders[seed, repeat]
+        draw = draws("documents", seed, repeat)
+        first = shuffled(draw, [number for number in range(len(self.names)) if number not in self._bearing])
+        return (*first, *shuffled(draw, sorted(self._bearing)))
 
     def nearest(self, entry: QuestionInSet) -> int | None:
         """The document most like the one that answers, of those that do not have an answer's very words."""

