@@ -68,7 +68,10 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
         abs(needle.requested - needle.depth) / 100 * haystack_tokens > longer_beside(source, draft.cut, offset) + _SEAMS
         for needle, offset in zip(placed, draft.places, strict=True)
     )
-    repeated = any(stands_elsewhere(answer, draft) for answer in answers)
+    spans, (begin, end) = sorted(draft.spans), draft.context
+    around = zip([begin, *(stop for _, stop in spans)], [*(start for start, _ in spans), end], strict=True)
+    outside = "".join(text[start:stop] for start, stop in around)  # the context without its needles
+    repeated = any(occurs(answer, outside) for answer in answers)
     return Prompt(
         forms=Forms(
             len(frame.outer.bos) + draft.spliced.count,
@@ -246,18 +249,6 @@ def check_unique(filler: str, text: str, needles: Sequence[tuple[str, str]], ter
         if occurs(term.lower(), lowered):
             remedy = "the haystack has this key or answer already: use another corpus or needle"
             raise InputError("needle", term, remedy)
-
-
-def stands_elsewhere(answer: str, draft: Draft) -> bool:
-    """Whether an answer stands by itself in a prompt's context outside its needles."""
-    begin, end = draft.context
-    spans, rest, end_of_piece = {*draft.spans}, [], 0
-    for piece in draft.pieces:
-        start = end_of_piece
-        end_of_piece += len(piece) if isinstance(piece, str) else piece.end - piece.start
-        if begin <= start and end_of_piece <= end and (start, end_of_piece) not in spans:
-            rest.append(piece)
-    return occurs(answer, text_of(rest))
 
 
 def occurs(term: str, text: str) -> bool:

@@ -6,22 +6,19 @@ from typing import cast
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message, rendered_forms
 from needlework.haystack_fixtures.haystacks.builder import (
     build_prompt,
-    check_unique,
     occurs,
-    stands_elsewhere,
     verify_prompt,
 )
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import Draft, OuterText, even_depths, gap, place_for, spaced_depths
+from needlework.haystack_fixtures.haystacks.frame import OuterText, even_depths, gap, place_for, spaced_depths
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, text_of
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 from tests.haystack_fixtures.haystacks.outer import corpus_of, open_source
 from tests.strategies import documents, scraps
@@ -70,7 +67,7 @@ class Bench:
         document = f"Read the document.\n<document>\n{context}\n</document>\nWhat is the code?"
         return (Message("system", "Answer briefly."), Message("user", document))
 
-    def build(self, needles, depths, budget, *, reserved=0, unique=()):
+    def build(self, needles, depths, budget, *, reserved=0, unique=(), answers=()):
         if self.chat:
             rendered = self.tokenizer.render_chat(self.messages("\ue000"))
         else:
@@ -78,7 +75,7 @@ class Bench:
         before, after = rendered.split("\ue000")
         bos = () if self.chat else self.tokenizer.bos
         outer = OuterText(before, after, bos, self.messages, budget, self.tokenizer.encode, reserved)
-        return build_prompt(outer, self.source, needles, depths, unique=unique)
+        return build_prompt(outer, self.source, needles, depths, unique=unique, answers=answers)
 
 
 def bench_of(tokenizer, folder, *texts, seed=0, tokens=5000):
@@ -175,6 +172,9 @@ def test_a_needle_or_answer_in_the_filler_is_an_error(bench):
     bench.build([LIGHTHOUSE], [50], 900, unique=("lantern", "7319"))
     with pytest.raises(InputError, match="more than once"):
         bench.build([LIGHTHOUSE, LIGHTHOUSE], [20, 50], 900)
+    # An answer of its needle alone is no answer elsewhere, one of the filler is.
+    for answers, flags in ((("7319",), ()), (("7319", "lanterns"), ("answer_elsewhere",))):
+        assert bench.build([LIGHTHOUSE], [50], 900, answers=answers).flags == flags
 
 
 def test_a_forged_prompt_does_not_verify(bench):
@@ -262,61 +262,6 @@ def test_a_needle_goes_to_the_nearest_sentence_end_and_to_the_earlier_of_two_as_
 )
 def test_gaps_follow_the_script(left, right, wanted):
     assert gap(left, right) == wanted
-
-
-# Few letters, so that texts contain one another; some whose lower case is peculiar.
-LETTERS = "abA. 1ßİK\u0307你\ud83d"
-CONTEXTS = st.text(LETTERS, max_size=40)
-EMPTY = np.empty(0, np.int64)
-
-
-@st.composite
-def drafts(draw):
-    """A prompt with needles between stretches of a haystack, of a corpus that is passed over several times."""
-    corpus = draw(CONTEXTS) + draw(CONTEXTS)
-    shown = corpus * draw(st.sampled_from([1, 1, 3])) + corpus[: draw(st.integers(0, 20))]
-    source = HaystackSource(shown, Encoded(shown, EMPTY.astype(np.int32), EMPTY), EMPTY, EMPTY, max(1, len(corpus)))
-    end, low, high = sorted(draw(st.lists(st.integers(0, len(shown)), min_size=3, max_size=3)))
-    cut = Cut(end, (low, high), draw(st.sampled_from(["", ".", "。", " . ."])), 0)
-    haystack = Encoded(cut.text(source), EMPTY.astype(np.int32), EMPTY)
-    most = len(haystack.text)
-    needles = tuple((f"n{i}", draw(st.text(LETTERS, min_size=1, max_size=3))) for i in range(draw(st.integers(1, 3))))
-    places = sorted(draw(st.lists(st.integers(0, most), min_size=len(needles), max_size=len(needles))))
-    pieces = [draw(CONTEXTS)]
-    spans, done = [], 0
-    for place, (_, needle) in zip(places, needles, strict=True):
-        pieces += [Range(haystack, done, place), draw(st.sampled_from(["", " "]))]
-        start = len(text_of(pieces))
-        spans.append((start, start + len(needle)))
-        pieces.append(needle)
-        done = place
-    pieces += [Range(haystack, done, most), draw(CONTEXTS)]
-    context = (len(text_of(pieces[:1])), len(text_of(pieces[:-1])))
-    return source, Draft(cut, (), tuple(pieces), tuple(spans), (), context, Spliced(()), 0), needles
-
-
-@given(made=drafts(), term=st.text(LETTERS, min_size=1, max_size=7))
-def test_uniqueness_is_that_of_the_whole_prompt(made, term):
-    source, draft, needles = made
-    assume(all(needle.strip() for _, needle in needles))
-    filler, text = draft.cut.text(source), text_of(draft.pieces)
-    is_wrong = any(needle.strip() in filler or text.count(needle) != 1 for _, needle in needles)
-    for terms, refused in (((), is_wrong), ((term,), is_wrong or occurs(term.lower(), filler.lower()))):
-        if refused:
-            with pytest.raises(InputError):
-                check_unique(filler, text, needles, terms)
-        else:
-            check_unique(filler, text, needles, terms)
-
-
-@given(made=drafts(), answer=st.text(LETTERS, min_size=1, max_size=4))
-def test_an_answer_elsewhere_is_one_outside_the_needles(made, answer):
-    _, draft, _ = made
-    begin, end = draft.context
-    rest = text_of(draft.pieces)[begin:end]
-    for start, stop in reversed(draft.spans):
-        rest = rest[: start - begin] + rest[stop - begin :]
-    assert stands_elsewhere(answer, draft) == occurs(answer, rest)
 
 
 @pytest.mark.parametrize(
