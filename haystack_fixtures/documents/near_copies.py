@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import count
-from math import ceil
-from typing import TYPE_CHECKING
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 NEARLY = 0.9  # Jaccard similarity of the sets of shingles, from which two texts are twins
 SHINGLE = 5  # words in a row; characters where words have no spaces between them
-_ROUNDING = 1e-9
+_ROUNDING, _DIGITS = 1e-9, 9  # of sums of weights
 Shingles = NDArray[np.uint64]
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}"
@@ -46,41 +45,34 @@ def unspaced_pairs(run: str) -> list[str]:
 def twins(documents: Sequence[OwnDocument]) -> tuple[tuple[str, ...], ...]:
     """Return the groups of names whose texts are equal or nearly so, case, punctuation and spaces aside.
 
-    A group holds whatever is joined by pairs of twins. Documents and groups keep their order. Only documents that share
-    one of their rarest shingles are compared, and no twin is missed by that: of two sets with similarity s, sorted the
-    same way, the first n - ceil(s n) + 1 of each have one in common (prefix filter, Chaudhuri et al. 2006).
+    A group holds whatever is joined by pairs of twins. Documents and groups keep their order.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     sets = [_shingles_of(document.text) for document in documents]
-    head = list(range(len(sets)))  # of each document, an earlier one of its group or itself
-
-    def root(at: int) -> int:
-        while head[at] != at:
-            at = head[at]
-        return at
-
-    known, counts = np.unique(np.concatenate([np.empty(0, np.uint64), *sets]), return_counts=True)
-    holders: dict[int, list[int]] = defaultdict(list)
-    for at, shingles in enumerate(sets):
-        rarest = np.lexsort((shingles, counts[known.searchsorted(shingles)]))
-        first = shingles[rarest[: len(shingles) - ceil(NEARLY * len(shingles) - _ROUNDING) + 1]].tolist()
-        for other in dict.fromkeys(other for shingle in first for other in holders[shingle]):
-            one, two = sorted((root(other), root(at)))
-            if one != two and _are_twins(sets[other], shingles):
-                head[two] = one
-        for shingle in first:
-            holders[shingle].append(at)
+    sizes = np.array([len(each) for each in sets])
+    _, shingles = np.unique(np.concatenate([np.empty(0, np.uint64), *sets]), return_inverse=True)
+    holds = _table(shingles, sizes, np.ones(len(shingles), np.int32))
+    holders = holds.T.tocsr()
+    pairs: list[tuple[int, int]] = []
+    for one in range(len(sets)):  # a row at a time: all documents may share a head
+        shared = (holds[[one]] @ holders).toarray().ravel()
+        twin = shared >= NEARLY * (sizes[one] + sizes - shared) - _ROUNDING
+        pairs += [(one, other) for other in np.flatnonzero(twin).tolist()]
+    graph = coo_array((np.ones(len(pairs)), np.array(pairs).T), (len(sets), len(sets)))
     groups: dict[int, list[str]] = defaultdict(list)
-    for at, document in enumerate(documents):
-        groups[root(at)].append(document.name)
+    for document, group in zip(documents, connected_components(graph)[1].tolist(), strict=True):
+        groups[group].append(document.name)
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 
-def _are_twins(one: Shingles, other: Shingles) -> bool:
-    smaller, larger = sorted((len(one), len(other)))
-    if smaller < NEARLY * larger - _ROUNDING:
-        return False
-    shared = len(np.intersect1d(one, other, assume_unique=True))
-    return shared >= NEARLY * (smaller + larger - shared) - _ROUNDING
+def _table(numbers: NDArray[np.int64], sizes: NDArray[np.int64], values: NDArray[Any]) -> Any:
+    """A sparse matrix with a row for each document: `values` at its `sizes` numbers."""
+    from scipy.sparse import csr_array
+
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    return csr_array((values, numbers, bounds), (len(sizes), numbers.max(initial=0) + 1))
 
 
 def _shingles_of(text: str) -> Shingles:
@@ -105,26 +97,17 @@ class DocumentSimilarity:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        numbers: defaultdict[str, int] = defaultdict(count().__next__)
-        numbered = [np.array([numbers[word] for word in _words(text)], np.int32) for text in texts]
-        words = np.concatenate([np.zeros(0, np.int32), *numbered])
-        documents = np.repeat(np.arange(len(numbered)), [len(each) for each in numbered])
-        counts = np.bincount(words, minlength=len(numbers))
-        self._weights = np.log(len(numbered) / counts) ** 2
-        self._holders = documents[np.argsort(words, kind="stable")]  # of the first word, of the second, ...
-        self._ends = np.cumsum(counts)
-        # Each document's words in the order of their weights: equal weights add up to equal sums, whatever the words.
-        words = words[np.lexsort((self._weights[words], documents))]
-        self._words = np.split(words, np.cumsum([len(each) for each in numbered[:-1]]))
-        self._sizes = np.sqrt(np.bincount(documents, self._weights[words], len(numbered)))
+        known: defaultdict[str, int] = defaultdict(count().__next__)
+        numbered = [[known[word] for word in sorted(_words(text))] for text in texts]
+        words = np.fromiter(chain.from_iterable(numbered), np.int64)
+        weights = np.log(len(texts) / np.bincount(words))[words]
+        rows = _table(words, np.array(list(map(len, numbered))), weights)
+        sizes = np.sqrt((rows * rows).sum(axis=1))
+        self._unit = rows / np.where(sizes > 0, sizes, 1)[:, None]
 
     def nearest(self, number: int) -> list[int]:
         """The other documents, those most like one first; of those that are equally so the first."""
-        shared = np.zeros(len(self._sizes))
-        for word in self._words[number].tolist():
-            holders = self._holders[self._ends[word - 1] if word else 0 : self._ends[word]]
-            shared[holders] += self._weights[word]
-        likeness = np.divide(shared, self._sizes, out=shared, where=self._sizes > 0)
+        likeness = (self._unit @ self._unit[[number]].T).toarray().ravel().round(_DIGITS)
         return [other for other in np.argsort(-likeness, kind="stable").tolist() if other != number]
 
 
