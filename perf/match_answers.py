@@ -14,7 +14,7 @@ def main() -> None:
     show = sys.argv[2:] if sys.argv[1:2] == ["--show"] else []
     if not show:
         print(f"{'set':32}{'n':>6}{'agree':>8}{'false hits':>12}{'false misses':>14}{'unclear':>9}{'ms':>8}")
-    for name, kind in SETS:
+    for name, kind, *_ in SETS:
         if (show and name != show[0]) or (len(show) > 1 and kind != show[1]):
             continue
         count: Counter[tuple[str, str]] = Counter()

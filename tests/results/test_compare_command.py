@@ -216,20 +216,9 @@ def test_runs_stand_in_the_order_wanted(series, order, names):
 
 
 def test_runs_have_labels_and_one_tokenizer_is_no_difference(series, tmp_path, capsys):
-    argv = [
-        "compare",
-        *series[:2],
-        "--labels",
-        "new, old",
-        "--order",
-        "name",
-        "--format",
-        "svg",
-        "--out",
-        tmp_path / "out",
-    ]
+    options = ("--labels", "new, old", "--order", "name", "--format", "svg", "--out", tmp_path / "out")
 
-    printed = output(capsys, *argv)
+    printed = output(capsys, "compare", *series[:2], *options)
     assert "\n  A: new (out/step-1k): " in printed
     assert "\n  B: old (out/step-500): " in printed
     assert "tokenizers" not in printed

@@ -6,6 +6,7 @@ import pty
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -115,27 +116,21 @@ def test_speed_sharing_and_the_time_that_is_left(tally, seconds, line):
     assert tally.line(seconds) == line
 
 
-def run(terminal, folder, model):
-    """The output of `pytest` into a terminal or a pipe."""
-    read, write = pty.openpty() if terminal else os.pipe()
+def test_a_terminal_shows_the_line_and_keeps_nothing_of_it(tmp_path):
+    read, write = pty.openpty()
     words = ["benchmarks", "-p", "no:hypothesispytest", "-p", "no:cacheprovider", "--lengths=400", "--depths=0:100:6"]
-    command = [sys.executable, "-m", "pytest", *words, "--concurrency=1", f"--model={model}", f"--results-dir={folder}"]
+    options = ["--concurrency=1", "--model=mock:sleep=0.5", f"--results-dir={tmp_path}"]
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    command = [sys.executable, "-m", "pytest", *words, *options]
     process = subprocess.Popen(command, stdout=write, stderr=write, env=environment)
     os.close(write)
-    output = b""
-    try:
+    written = b""
+    with suppress(OSError):  # Linux says so that the other end of a terminal is closed
         while part := os.read(read, 65536):
-            output += part
-    except OSError:  # Linux says so that the other end of a terminal is closed
-        pass
+            written += part
     process.wait()
     os.close(read)
-    return output.decode()
-
-
-def test_a_terminal_shows_the_line_and_keeps_nothing_of_it(tmp_path):
-    output = run(True, tmp_path, "mock:sleep=0.5")
+    output = written.decode()
 
     drawn = re.findall(r"\x1b7([^\x1b]*)", output)
     assert any(re.fullmatch(r" \d/6 cells · [\d,]+ tok/s · 0:0\d left", line) for line in drawn)

@@ -12,27 +12,14 @@ from needlework.scoring.folding import fold, read_han
 from needlework.scoring.match.match import match_score
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
-from tests.scoring.labelled import LABELS, judged, labelled
+from tests.scoring.labelled import LABELS, SETS, judged, labelled
 
 ROOT = Path(__file__).parents[3]
 ASKED = "What is the code for Bergen?"
 BERGEN = Reference(("4712",), statement="The code for Bergen is 4712.", question=ASKED, distractors=("3906",))
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "right", "false_hits", "unclear"),
-    [
-        ("answers.txt", "", 0.94, 1, 0.053),
-        ("more_answers.txt", "", 0.86, 2, 0.13),
-        ("first_sight.txt", "realistic", 0.96, 0, 0.03),
-        ("first_sight.txt", "hard", 0.62, 7, 0.36),
-        ("fresh_answers.txt", "realistic", 0.98, 0, 0.02),
-        ("fresh_answers.txt", "hard", 0.91, 0, 0.09),
-        ("unseen_answers.txt", "realistic", 0.98, 0, 0.02),
-        ("unseen_answers.txt", "hard", 0.72, 1, 0.24),
-        ("plain_answers.txt", "realistic", 0.98, 1, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind", "right", "false_hits", "unclear"), SETS)
 def test_answers_are_judged_as_a_careful_reader_labels_them(name, kind, right, false_hits, unclear):
     count = Counter(
         (label, LABELS.get(match_score(answer, reference).verdict, "-"))
