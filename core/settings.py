@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -220,6 +220,17 @@ def prices_of(written: Sequence[str], model: str) -> Prices | None:
         return None
     prompt, answer, *cached = map(float, numbers.split(","))
     return Prices(prompt, answer, *(cached or [prompt]))
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """The judges of a run, as one suite uses them."""
+
+    asks: Mapping[str, Callable[[str, str], str]]  # each judge's `ask(system, user) -> reply`, by name
+    strategy: str  # when they are asked (`--judge-strategy`)
+    prompt: str | None  # the text of `--judge-prompt`
+    identity: str  # a hash of whatever can change their replies
+    at_once: int  # threads that may ask them
 
 
 READ = "--read"

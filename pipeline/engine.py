@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from needlework.core.errors import InputError
 from needlework.core.files import prompt_text
 from needlework.core.grid import Cell
-from needlework.core.settings import Settings
+from needlework.core.settings import Judging, Settings
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.model import Model
-from needlework.pipeline.exchange import Judging
 from needlework.pipeline.model_pool import ModelPool, judged_at_once, judging_identity, named_judges, strategy_of
 
 if TYPE_CHECKING:

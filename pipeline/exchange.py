@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -10,7 +10,7 @@ from msgspec import structs
 
 from needlework.core.grid import Cell
 from needlework.core.record import PromptFacts, Record
-from needlework.core.settings import Suite
+from needlework.core.settings import Judging, Suite
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.trials.builder import Trial
@@ -30,22 +30,6 @@ class Again:
 
     how: str
     response: Response
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """The judges of a run, as one suite uses them."""
-
-    asks: Mapping[str, Callable[[str, str], str]]
-    """Each judge's `ask(system, user) -> reply`, by name."""
-    strategy: str
-    """When they are asked (`--judge-strategy`)."""
-    prompt: str | None
-    """The text of `--judge-prompt`."""
-    identity: str
-    """A hash of judges and prompt."""
-    at_once: int = 1
-    """Threads that may ask them."""
 
 
 class StoredAnswer(NamedTuple):

@@ -10,9 +10,9 @@ from math import isnan, nan
 from typing import Any, Protocol, cast, get_args
 
 from needlework.core.record import Record
+from needlework.core.settings import Judging
 from needlework.scoring.judges.judges import (
     JUDGE,
-    JudgePanel,
     JudgeUnreachableError,
     choose_scorers,
     judge_scorer,
@@ -53,7 +53,7 @@ class Answered(Protocol):
     def scorer(self) -> str | None: ...  # the suite's
 
     @property
-    def judging(self) -> JudgePanel | None: ...
+    def judging(self) -> Judging | None: ...
 
     @property
     def asked_again(self) -> Sequence[Answered]: ...  # further answers to the same prompt
@@ -94,7 +94,7 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
     if exchange.error_kind:
         return ScoringResult(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
     chosen_scorer = scorer if scorer is not None else _scorer_of_suite(exchange)
-    judging: JudgePanel | None = getattr(exchange, "judging", None)
+    judging: Judging | None = getattr(exchange, "judging", None)
     before: Record | None = getattr(exchange, "scored_before", None)
     name = chosen_scorer if isinstance(chosen_scorer, str) else label(chosen_scorer)
     version = version_of(chosen_scorer)
@@ -127,7 +127,7 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         return ScoringResult(None, name, version, "harness", _one_line(f"no score: {name}", error))
 
 
-def _scorer(scorer: ScorerLike, judging: JudgePanel | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
+def _scorer(scorer: ScorerLike, judging: Judging | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
     """The scorer to use, and whether it asks judges. One that a test names itself is used as it is."""
     if not isinstance(scorer, str):
         return as_scorer(scorer), False
@@ -142,7 +142,7 @@ def _scorer(scorer: ScorerLike, judging: JudgePanel | None, *, of_suite: bool, a
     return (judge if rule is None else recall_scorer(as_scorer(rule), judge)), True
 
 
-def _by_judge(answer: str, reference: Reference, judging: JudgePanel, unclear: Score) -> Score:
+def _by_judge(answer: str, reference: Reference, judging: Judging, unclear: Score) -> Score:
     """The ruling of the run's judges on an answer that is unclear by the rules."""
     try:
         ruling = judge_scorer(judging, DOCUMENTS.name).judge(answer, reference)

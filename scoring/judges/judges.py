@@ -12,8 +12,9 @@ from hashlib import sha256
 from importlib import resources
 from json import dumps
 from statistics import median
-from typing import Literal, Protocol, TypeVar, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
+from needlework.core.settings import Judging
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply, parse_ruling
 from needlework.scoring.match.match import MATCH
 from needlework.scoring.reading import verdict_for
@@ -27,26 +28,6 @@ Value = TypeVar("Value")
 # EvalScope keeps the rule's score where the judge fails; here such a trial is an error: nobody knows what was missed.
 JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the run's judges
 _ENOUGH = 0.99  # of a rule's score: EvalScope's number
-
-
-class JudgePanel(Protocol):
-    """A run's judges: `asks` by name, `prompt` of one's own, `at_once`: how many threads may ask them.
-    `identity`: a hash of whatever can change their replies."""
-
-    @property
-    def asks(self) -> Mapping[str, Ask]: ...
-
-    @property
-    def strategy(self) -> str: ...
-
-    @property
-    def prompt(self) -> str | None: ...
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def at_once(self) -> int: ...
 
 
 def choose_scorers(
@@ -84,12 +65,12 @@ def recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
     return Scorer(f"{rule.name}+{judge.name}", rule.version, score, rule.whole)
 
 
-def ruling_key(judging: JudgePanel, scorer: str, answer: str) -> str:
+def ruling_key(judging: Judging, scorer: str, answer: str) -> str:
     """The key of a ruling on one answer: judges, scorer, answer. The trial's key says the question."""
     return sha256(dumps([judging.identity, scorer, answer]).encode()).hexdigest()[:16]
 
 
-def judge_scorer(judging: JudgePanel, style: str) -> Scorer:
+def judge_scorer(judging: Judging, style: str) -> Scorer:
     """One scorer of the run's judges, asked at once: the median of their values, so the majority.
 
     An even split of rights and wrongs is `unclear`. A judge without a readable reply has no say; where half of them or

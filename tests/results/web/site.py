@@ -164,17 +164,12 @@ class Chrome(Page):
 
     def until(self, script, *arguments):
         """Wait until the script gives something, and return it; an `AssertionError` after ten seconds."""
-        return patiently(lambda: self.ask(script, *arguments), script)
+        end = time.monotonic() + _PATIENCE_S
+        while not (found := self.ask(script, *arguments)):
+            assert time.monotonic() < end, f"not within {_PATIENCE_S:.0f} s: {script}"
+            time.sleep(0.02)
+        return found
 
     def log(self):
         """What the console has said since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
-
-
-def patiently(look, what):
-    """Look until there is something, and return it."""
-    end = time.monotonic() + _PATIENCE_S
-    while not (found := look()):
-        assert time.monotonic() < end, f"not within {_PATIENCE_S:.0f} s: {what}"
-        time.sleep(0.02)
-    return found

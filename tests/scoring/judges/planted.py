@@ -1,8 +1,9 @@
 """Exchanges to score, and judges that say what a test planted."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from needlework.core import settings
 from needlework.core.record import Record
 from needlework.scoring.scores import Reference
 
@@ -19,15 +20,8 @@ class Judge:
         return self.replies.pop(0)
 
 
-@dataclass(frozen=True)
-class Judging:
-    """A run's judges, as an exchange has them."""
-
-    asks: Mapping[str, Callable[[str, str], str]]
-    strategy: str = "auto"
-    prompt: str | None = None
-    identity: str = "known"
-    at_once: int = 1
+# A run's judges, as an exchange has them.
+Judging = partial(settings.Judging, strategy="auto", prompt=None, identity="known", at_once=1)
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,6 @@ class Exchange:
     error_kind: str | None = None
     finish_reason: str | None = "stop"
     scorer: str | None = None
-    judging: Judging | None = None
+    judging: settings.Judging | None = None
     asked_again: tuple = ()
     scored_before: Record | None = None

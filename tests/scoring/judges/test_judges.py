@@ -22,7 +22,7 @@ DISH = Reference(("Oruro", "a dish called Oruro"), question="What is the dish ca
 
 def scored(answer, *judges, strategy="auto", **more):
     prompt = more.pop("prompt", None)
-    judging = Judging({f"judge{n}": judge for n, judge in enumerate(judges)}, strategy, prompt)
+    judging = Judging({f"judge{n}": judge for n, judge in enumerate(judges)}, strategy=strategy, prompt=prompt)
     return score_exchange(Exchange(answer, **{"judging": judging, **more}))
 
 
