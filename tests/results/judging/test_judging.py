@@ -122,14 +122,6 @@ def test_a_file_that_has_only_begun_is_gone_on_with(path, content):
     assert len(rows_after(Judge(), path, "one")) == 1
 
 
-@pytest.mark.parametrize("content", ["query,gt\n", '{"query": "x"}', "\n"])
-def test_a_file_of_something_else_is_left_alone(path, content):
-    path.write_text(content)
-    with pytest.raises(InputError, match="is no file of a model's replies"):
-        rows_after(Judge(), path, "one")
-    assert path.read_text() == content
-
-
 def test_two_runs_never_write_one_file(path):
     judge = Judge()
     first = Thread(target=rows_after, args=(judge, path, "one", "wait until closed"))

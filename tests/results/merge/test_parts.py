@@ -116,14 +116,6 @@ def test_parts_that_agree_are_no_conflict(outcome):
     assert (record.timing.part, conflicts) == ("a", [])
 
 
-def test_two_answers_are_a_conflict_and_one_is_chosen():
-    parts = {"a": [of(text="one")], "b": [of(text="two")]}
-    _, (conflict,) = union(parts)
-
-    assert conflict.parts == ("a", "b")
-    assert [union(parts, keep)[0][0].response.text for keep in ("first", "last")] == ["one", "two"]
-
-
 def test_two_prompts_under_one_name_are_refused_but_not_a_cell_whose_process_died():
     with pytest.raises(InputError, match=r"^RUN: 'b': asked another prompt for niah.* than a: text, needles"):
         union({"a": [of()], "b": [of(key="of another text")]})

@@ -2,13 +2,8 @@
 
 import contextlib
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -56,9 +51,6 @@ def rows():
         return json.loads(path.read_text(encoding="utf-8"))
 
     return read
-
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -179,23 +171,6 @@ def test_gap_questions_need_no_model_and_go_on_too(questions, rows, animals, out
     said = capsys.readouterr().out
     assert "documents without a question, 1:\n- 'z.txt': no sentence can have a gap" in said
     assert "more (--list" not in said
-
-
-def test_killed_it_goes_on_where_it_was(questions, rows, animals, out):
-    with loopback(writer, latency_s=(0.1, 0.1)) as server:
-        command = [sys.executable, "-m", "needlework", "questions", "make", str(animals), "--out", str(out)]
-        command += ["--model", "openai:stub", "--base-url", server.url, "--concurrency", "1"]
-        process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL)
-        replies = out.with_name("made.replies.jsonl")
-        while not (replies.is_file() and replies.read_text().count("\n") >= 2):
-            assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        known, before = replies.read_text().count("\n"), len(prompts(server))
-        assert questions("make", animals, "--out", out, server=server) == 0
-    assert known <= 4
-    assert len(prompts(server)) - before == 5 - known
-    assert len(rows(out)) == 5
 
 
 @pytest.mark.parametrize(
