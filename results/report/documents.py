@@ -92,8 +92,11 @@ def _document_findings(scores: DocumentScores) -> Iterator[tuple[str, str]]:
         yield "what size costs", f"{points1(scores.loss.mean)} points ({interval}), n = {scores.loss.n}"
     if scores.judge is not None:
         kappa = scores.judge.kappa
-        agree = f"agree on {share_cell(scores.judge.agreement)} % of {scores.judge.n} answers; Cohen's kappa "
-        yield "judge and offline rule", agree + (NONE if kappa.value is None else f"{kappa.value:.2f}")
+        text = f"agree on {share_cell(scores.judge.agreement)} % of {scores.judge.n} answers; Cohen's kappa "
+        text += NONE if kappa.value is None else f"{kappa.value:.2f}"
+        if kappa.low is not None and kappa.high is not None:
+            text += f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
+        yield "judge and offline rule", text
     if scores.votes:
         of = scores.votes[0].of
         yield "voting", f"{of} answers a question: {of} times the requests and tokens of a single one"

@@ -7,6 +7,7 @@ from needlework.results.records.samples import task_of
 from needlework.results.report.adaptive import answer
 from needlework.results.report.section import Table
 from needlework.results.statistics.effective_length import EffectiveLength
+from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import NEEDLEWORK, Panel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.wording import range_words, rate_words, score_and_interval, unscored_words
@@ -95,7 +96,8 @@ def score_words(tally: Tally) -> str:
 
 
 def _mean_words(tally: Tally) -> str:
-    return rate_words(tally.share, tally.n, "one sample: says nothing of others")
+    words = rate_words(tally.share, tally.n, "one sample: says nothing of others")
+    return f"{words} from {counted(tally.samples, 'sample')}" if tally.samples < min(FEW, tally.n) else words
 
 
 def scored_of(cell: Tally) -> str:

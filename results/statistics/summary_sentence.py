@@ -139,7 +139,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     labels = list(dict.fromkeys(length_labels([min(lengths), max(lengths)])))
     scored = f"{score} {limit} {' to '.join(labels)} tokens"
     if len(panels) != 1 or (statistics := statistics_of(report, panels[0])) is None:
-        return [scored, *_spread_clauses([(panel.needle, panel.overall) for panel in panels])]
+        return [scored, *_spread_clauses([(panel.needle, panel.overall) for panel in panels], "needles")]
     depth = "" if row.overall.range else _depth_clause(statistics.depth)
     length = length_of(report, panels)
     clause = _length_clause(length) if length else ""
@@ -271,11 +271,13 @@ def _score_clause(tally: Tally) -> str:
     return f"scores {share}{' (one sample: says nothing of others)' if alone else ''}" if share else ""
 
 
-def _spread_clauses(scores: Sequence[tuple[str, Tally]]) -> list[str]:
-    """`from 25.0 % on chain to 90.0 % on niah`; nothing without a score."""
+def _spread_clauses(scores: Sequence[tuple[str, Tally]], of: str = "tasks") -> list[str]:
+    """`from 25.0 % on chain to 90.0 % on niah`, `75.0 % on each of 3 tasks`; nothing without a score."""
     known = sorted(
         (tally.mean, one_line(name)) for name, tally in scores if tally.mean is not None and tally.range is None
     )
+    if len(known) > 1 and known[0][0] == known[-1][0]:
+        return [f"{percent1(known[0][0])} % on each of {len(known)} {of}"]
     ends = list(dict.fromkeys(f"{percent1(score)} % on {name}" for score, name in known[:1] + known[-1:]))
     return [f"from {' to '.join(ends)}"] if len(ends) > 1 else ends
 

@@ -97,9 +97,7 @@ def test_leval_has_its_averages_what_they_lack_and_lengths_that_are_the_most_of_
     ]
     told = said(records).sentence
     assert told.startswith("mock scores 75.0 % (95 % sure: ")
-    assert (
-        ") in L-Eval's closed average over 2 of 6 tasks; from 75.0 % on leval_quality to 75.0 % on leval_tpo." in told
-    )
+    assert ") in L-Eval's closed average over 2 of 6 tasks; 75.0 % on each of 2 tasks." in told
     assert said(records[:12]).sentence.endswith("with at most 16k tokens.")
 
 

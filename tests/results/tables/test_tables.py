@@ -49,8 +49,8 @@ LINES = [
     "  low      1",
     "    n      3    0/2    0/1",
     "score 50.0–75.0 % (1 censored of 4: all missed to all hit)",
-    "of the scored 66.7 % (95 % interval 1.3–98.7), n = 3 · 5 cells of 1–2 trials",
-    "1 invalid, 1 error",
+    "of the scored 66.7 % (95 % interval 1.3–98.7), n = 3 from 2 samples",
+    "5 cells of 1–2 trials · 1 invalid, 1 error",
     "! invalid · E error · c censored · . not run",
 ]
 WITHOUT_BLOCKS = [re.sub("[▁-█]", " ", line) for line in LINES]
