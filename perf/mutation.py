@@ -20,7 +20,7 @@ TESTS = {
     "haystack_fixtures/haystacks": ("tests/haystack_fixtures/haystacks", "tests/haystack_fixtures/trials"),
     "haystack_fixtures/tasks": ("tests/haystack_fixtures/tasks",),
     "haystack_fixtures/configuration": ("tests/haystack_fixtures/configuration",),
-    "models/served": ("tests/models/served", "tests/fuzz"),
+    "models/served": ("tests/models/served", "tests/fuzz", "tests/faults"),
     "models/tokenizers": ("tests/models/tokenizers",),
     "scoring": ("tests/scoring",),
     "results/statistics": ("tests/results",),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,8 @@ from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.model import Model
-from needlework.pipeline.model_pool import ModelPool, judged_at_once, judging_identity, named_judges, strategy_of
+from needlework.models.specs import bears_threads
+from needlework.pipeline.model_pool import ModelPool, named_judges
 
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
@@ -118,19 +121,25 @@ class Engine:
         if not self.settings.judge:
             return None
         asks, prompt, identity = self._judges
-        strategy = strategy_of(self.settings, self.series_of(cell).suite)
+        suite, strategy = self.series_of(cell).suite, self.settings.judge_strategy
+        if strategy == "auto" and (suite.judge_by_default or self.settings.judge_prompt is not None):
+            strategy = "llm"
         return Judging(asks, strategy, prompt, identity, self.judged_at_once)
 
     @cached_property
     def judged_at_once(self) -> int:
-        """The most answers that the judges may have at once; 0 without judges."""
-        return judged_at_once(self.settings, self.workers)
+        """The most answers that the judges may have at once; 0 without judges, 1 where one is computed here."""
+        if not self.settings.judge:
+            return 0
+        return max(1, self.settings.concurrency // self.workers) if all(map(bears_threads, self.settings.judge)) else 1
 
     @cached_property
     def _judges(self) -> tuple[Mapping[str, Callable[[str, str], str]], str | None, str]:
-        asks = {judge.name: partial(self.models.ask_judge, judge) for judge in named_judges(self.settings)}
-        path = self.settings.judge_prompt
-        return asks, prompt_text(path) if path else None, judging_identity(self.settings)
+        judges, path = named_judges(self.settings), self.settings.judge_prompt
+        asks = {judge.name: partial(self.models.ask_judge, judge) for judge in judges}
+        # Whatever can change their rulings, as far as it is known without reaching them.
+        facts = [[(judge.spec, judge.base_url) for judge in judges], self.settings.judge_prompt_sha256]
+        return asks, prompt_text(path) if path else None, sha256(json.dumps(facts).encode()).hexdigest()
 
     def facts(self, cell: Cell) -> dict[str, Any]:
         """Manifest entries on this cell's texts, tokenizer and model."""

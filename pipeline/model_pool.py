@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,6 @@ from needlework.core.settings import Settings, Suite
 from needlework.models.model import DistantModel, Model
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import (
-    bears_threads,
     check_model_args,
     check_weights,
     is_served,
@@ -222,28 +219,6 @@ def named_judges(settings: Settings) -> tuple[NamedJudge, ...]:
         NamedJudge(spec if specs.count(spec) == 1 else f"{spec} ({specs[: at + 1].count(spec)})", spec, url)
         for at, (spec, url) in enumerate(judges)
     )
-
-
-def strategy_of(settings: Settings, suite: Suite) -> str:
-    """The judge strategy of a suite: `--judge-strategy`, with `auto` resolved."""
-    by_default = suite.judge_by_default or settings.judge_prompt is not None
-    return "llm" if settings.judge_strategy == "auto" and by_default else settings.judge_strategy
-
-
-def judged_at_once(settings: Settings, workers: int) -> int:
-    """The most answers that one of `workers` processes may give to the judges at once; 0 without.
-
-    A judge that is computed here is asked one question at a time.
-    """
-    if not settings.judge:
-        return 0
-    return max(1, settings.concurrency // workers) if all(map(bears_threads, settings.judge)) else 1
-
-
-def judging_identity(settings: Settings) -> str:
-    """A hash of whatever can change the judges' rulings, as far as it is known without reaching them."""
-    judges = [(judge.spec, judge.base_url) for judge in named_judges(settings)]
-    return sha256(json.dumps([judges, settings.judge_prompt_sha256]).encode()).hexdigest()
 
 
 def judging_notes(settings: Settings) -> Sequence[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.faults.bench import Row, complaints, finish, naive, plain, start, summary
+from tests.faults.bench import complaints, finish, naive, start, summary
 from tests.faults.catalogue import CATALOGUE
 from tests.faults.runs import ROOT, pool
 from tests.faults.server import running
@@ -82,15 +82,6 @@ def test_the_bench_complains_of_a_report_that_is_not_of_this_fault(desk, run):
     assert complaints(fault, replace(ran, status=11), seen) == ["exit code 11, not 0"]
     assert "a traceback" in complaints(fault, replace(ran, output="Traceback (most recent call last)"), seen)
     assert "no records: ERROR: x" in complaints(fault, replace(ran, records=[], output="ERROR: x\n"), seen)
-
-
-def test_the_table_names_fault_and_both_reports():
-    fault = CATALOGUE["truncates_head"]
-    right = Row(fault, "83 %", "3 found, 3 invalid server_truncated", ())
-    wrong = replace(right, wrong=("a cell: found",))
-
-    assert "yes" in list(plain([right]))[1]
-    assert [line.strip() for line in plain([wrong])][2] == "- a cell: found"
 
 
 def content(base_url):

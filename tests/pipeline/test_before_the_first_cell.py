@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.local.memory import Described, described
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.engine import Engine
-from needlework.pipeline.model_pool import ModelPool, judged_at_once
+from needlework.pipeline.model_pool import ModelPool
 from needlework.pipeline.plan import size_lines
 from needlework.pipeline.preparation import prepare
 
@@ -124,7 +124,7 @@ def test_as_many_as_concurrency_says_for_all_workers_and_one_where_a_judge_is_co
     judges, concurrency, workers, most
 ):
     given = {"model": ["mock:perfect"], "judge": judges, "concurrency": [str(concurrency)]}
-    assert judged_at_once(resolve_settings(given, {}, Path()), workers) == most
+    assert Engine(resolve_settings(given, {}, Path()), Path(), workers=workers).judged_at_once == most
 
 
 def test_a_local_model_is_closed_before_another_is_loaded(tmp_path, monkeypatch):

@@ -115,11 +115,12 @@ def test_a_whole_answer_counts_before_a_fault_in_any_order(tmp_path_factory, ord
 
 def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path):
     two = [answered("a-1", body_of("one")), answered("a-1", body_of("two"))]
-    files = answers(tmp_path / "o.jsonl", *two, '{"response": 1}', "{torn", answered("b-1", {}))
+    bare = json.dumps({"custom_id": "b-2", "response": body_of()})  # as some runners write it, without an envelope
+    files = answers(tmp_path / "o.jsonl", *two, '{"response": 1}', "{torn", answered("b-1", {}), bare)
     assert (answer := files.get("a-1")) is not None
     assert answer.body["choices"][0]["message"]["content"] == "one"
-    assert (files.lines, files.spoilt) == (5, 2)
-    assert files.unknown({"a"}) == ["b-1"]
+    assert (files.lines, files.spoilt, files.get("b-2").whole) == (6, 2, True)
+    assert files.unknown({"a"}) == ["b-1", "b-2"]
     assert (files.has_cell("a"), files.has_cell("c")) == (True, False)
 
 
