@@ -265,7 +265,7 @@ _MAX_NAME = 50  # characters of a Job's name, which Kubernetes lengthens for eac
 def indexed_job(plan: Plan, options: argparse.Namespace) -> str:
     """Return YAML for `kubectl apply`. The paths of `plan` are those that a pod sees.
 
-    A shard is an index of the Job (from Kubernetes 1.33, in 1.29 to 1.32 as beta). Wrong options fail its index at
+    A shard is an index of the Job (from Kubernetes 1.33, in 1.29 to 1.32 as beta). Wrong values fail its index at
     once; an eviction or a lost node counts no try. Raises `InputError`.
     """
     if not options.mount.startswith("/"):

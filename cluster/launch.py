@@ -48,6 +48,7 @@ def _launch(options: argparse.Namespace, words: Sequence[str]) -> int:
         if not options.dry_run:
             remedy = "give --dry-run: it prints a Job, and `kubectl apply -f -` starts it"
             raise InputError("launch kubernetes", "", remedy)
+        check_run(plan, names_only=True)
         print(indexed_job(plan, options), end="")
         return 0
     check_run(plan)

@@ -196,21 +196,22 @@ _HINT = "needlework: "
 _ERROR = re.compile(r"\b(ERROR|error):")
 
 
-def check_run(plan: Plan) -> None:
+def check_run(plan: Plan, *, names_only: bool = False) -> None:
     """Have pytest plan the run as one shard, tests, models and texts included. Nothing is asked.
 
+    `names_only`: only the names of options count, as files and keys are where the shards will run.
     Raises `InputError` with pytest's line, and the option that was meant if pytest names one.
     """
-    run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", "1/1"]
-    command = [sys.executable, "-m", "pytest", *plan.words, *run, "--plan", "-q"]
-    done = subprocess.run(command, cwd=plan.cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode:
-        output = done.stdout + done.stderr
+    run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", "1/1", "--plan"]
+    command = [sys.executable, "-m", "pytest", *plan.words, *(["--collect-only"] if names_only else run), "-q"]
+    cwd = Path.cwd() if names_only else plan.cwd
+    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    output = done.stdout + done.stderr
+    is_unknown = "unrecognized arguments" in output
+    if done.returncode and (is_unknown or not names_only):
         problem = re.sub(r"^.*?\b(ERROR|error): ", "", error_line(output)) or "pytest finds no test in it"
         hint = next((line.strip().removeprefix(_HINT) for line in output.splitlines() if _HINT in line), "")
-        if hint and "unrecognized arguments" in problem:
-            problem += f"; {hint}"
-        raise InputError("after --", shlex.join(plan.words), problem)
+        raise InputError("after --", shlex.join(plan.words), f"{problem}; {hint}" if hint and is_unknown else problem)
 
 
 def error_line(output: str) -> str:

@@ -136,6 +136,7 @@ def test_a_secret_never_gets_into_a_script(word, secret):
         ("local", "--model=mock:prefect", "--model mock: 'prefect': use one of mock:perfect"),
         ("local --dry-run", "--model=hf:/nope", "--model hf: '/nope': there is no such folder"),
         ("local --dry-run", "--model=m --serve=vlm", "--serve: 'vlm': did you mean vllm?"),
+        ("kubernetes --image i --claim c --dry-run", "--modle hf:/models/only-there", "--modle: did you mean --model?"),
         ("kubernetes --image i --claim c --dry-run", "--model hf:/models/only-there", ""),
     ],
 )
