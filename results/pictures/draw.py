@@ -325,9 +325,6 @@ def _draw_bars(figure: SubFigure, chart: BarChart) -> None:
     middles = [at * step + (count - 1) / 2 for at in range(len(chart.rows))]
     names = [fit(row.name, _NAME, "…") for row in chart.rows]
     axes.set_yticks(middles, names)
-    averages = sum(row.is_average for row in chart.rows)
-    if 0 < averages < len(chart.rows):
-        axes.axhline(averages * step - (step - count) / 2 - 0.5, color=SOFT, linewidth=0.9)
     axes.set_ylim(len(chart.rows) * step - 0.8, -0.8)
     axes.set_xlim(0, 100)
     axes.set_xticks(range(0, 101, 25))

@@ -191,10 +191,9 @@ def _length_lines(statement: LengthStatement) -> Iterator[str]:
 
 def _remarks(statement: LengthStatement) -> Iterator[str]:
     """The reasons why a statement is not narrower."""
-    if statement.bar is None and statement.base is None:
-        yield "the base that the bar is a share of was not measured"
-    elif statement.bar is None and statement.base is not None:
-        yield f"the base scores {percent1(statement.base.score)} %: there is nothing to keep a share of"
+    if statement.bar is None:
+        scored = "" if statement.base is None else f" scores {percent1(statement.base.score)} % and"
+        yield f"the base that the bar is a share of{scored} gives no bar"
     low, high = statement.low or 0, statement.high or 0
     near = [result for result in statement.lengths if result.near and low < result.length <= high]
     if near and not statement.stopped:

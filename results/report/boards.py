@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from needlework.core.record import UNDECIDED
+from needlework.core.record import UNSCORED
 from needlework.results.report.charts import history_chart, score_lines
 from needlework.results.report.comparison import score_cell
 from needlework.results.report.section import Chart, Section, Table, chart_name, filled_table
 from needlework.results.statistics.leaderboard import Board, BoardEntry, BoardSeries, ModelRun, ScoreChange
 from needlework.results.statistics.paired import LEVEL, samples_for_p
-from needlework.results.statistics.wording import p_words, points1, score_and_interval, share_cell
+from needlework.results.statistics.wording import p_words, points1, score_and_interval, share_cell, unscored_words
 from needlework.results.style import NONE, counted, length_labels, percent1
 
 MEANINGS = {
@@ -135,10 +135,9 @@ def series_sections(series: Sequence[BoardSeries]) -> list[Section]:
 
 
 def _series_notes(series: BoardSeries) -> list[str]:
-    undecided = sum(entry.overall.counts[name] for entry in series.entries for name in UNDECIDED)
-    as_misses = [f"{counted(undecided, 'undecided answer')}, cut off or unclear, counted as misses"] * (undecided > 0)
-    failed = failed_words(series.entries)
-    as_misses += [f"{failed}: counted as misses"] * bool(failed)
+    counts = {name: sum(entry.overall.counts[name] for entry in series.entries) for name in UNSCORED}
+    lost = unscored_words({name: count for name, count in counts.items() if count})
+    as_misses = [f"{lost}: counted as misses"] * bool(lost)
     if series.changes:
         return [*(change_words(series, change) for change in series.changes), *as_misses]
     few = f"; {series.needed} samples are the fewest that could show one" if series.samples < series.needed else ""

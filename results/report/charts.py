@@ -24,13 +24,13 @@ from needlework.results.report.section import (
     chart_name,
 )
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
+from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
 from needlework.results.statistics.leaderboard import BoardSeries
 from needlework.results.statistics.panels import Panel, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.ruler import RulerTable
-from needlework.results.statistics.summary_sentence import task_clauses
-from needlework.results.statistics.tasks import Macro, TaskScore
+from needlework.results.statistics.tasks import TaskScore
 from needlework.results.statistics.wording import points, range_words
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone", "bm25": "BM25 search", "dense": "embedding search"}
@@ -92,18 +92,6 @@ def _is_telling(panel: Panel) -> bool:
         return False
     values = {(cell.mean, cell.n > 0, tuple(cell.unscored)) for cell in panel.cells.values()}
     return len(panel.cells) > 1 and not (is_line and len(values) == 1)
-
-
-def heatmap_title(panel: Panel) -> str:
-    """`smollm2 scores 84.0 % on niah · code`."""
-    overall = panel.overall
-    if panel.uneven:
-        verb = "was asked"
-    elif overall.range is not None and overall.n:
-        verb = f"scores {range_words(overall.range)} % on"
-    else:
-        verb = "has no score on" if overall.mean is None else f"scores {style.percent1(overall.mean)} % on"
-    return " · ".join(filter(None, (f"{panel.model} {verb} {panel.task}", panel.needle)))
 
 
 def difference_heatmap(task: TaskDifference, name: Sequence[str], title: str, subtitle: str) -> Heatmap:
@@ -247,12 +235,9 @@ def document_charts(scores: DocumentScores) -> list[LineChart]:
 
 
 def size_depth_words(scores: DocumentScores) -> str:
-    """The answer document's depths when sizes were asked: `answer document at depth 50 %`."""
-    if scores.size_spread:
-        first, last = depth_label(scores.size_depths[0]), depth_label(scores.size_depths[-1])
-        return f"answer document at depths spread over {first}–{last} %"
-    depths = ", ".join(f"{depth:g}" for depth in scores.size_depths) or "none"
-    return f"answer document at depth{'s' if len(scores.size_depths) > 1 else ''} {depths} %"
+    """The answer document's depths when sizes were asked: `answer document at 0..100 %`."""
+    depths = scores.size_depths
+    return f"answer document at {depth_range_words((depths[0], depths[-1])) if depths else 'no depth'}"
 
 
 def _several_places(points: Sequence[ArmAtPlace]) -> bool:
@@ -298,13 +283,12 @@ def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
                 averages.setdefault(name, []).append(bar)
         for row in report.tasks:
             tasks.setdefault(row.task, []).append(_task_bar(row, added))
-    rows = [BarRow(name, tuple(bars), is_average=True) for name, bars in averages.items()]
-    rows += [BarRow(style.one_line(name), tuple(bars)) for name, bars in tasks.items()]
+    rows = [BarRow(style.one_line(name), tuple(bars)) for name, bars in (averages | tasks).items()]
     models = dict.fromkeys(_bar_name(model, added) for added, report in reports for model in report.models)
     return BarChart("bars", title, tuple(rows), tuple(models))
 
 
-def task_charts(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[BarChart]:
+def task_charts(rows: Sequence[TaskScore]) -> list[BarChart]:
     """The chart of a run with two tasks or more."""
     models = tuple(dict.fromkeys(style.one_line(row.model) for row in rows))
     tasks = dict.fromkeys(row.task for row in rows)
@@ -313,11 +297,8 @@ def task_charts(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[BarC
     bars = tuple(
         BarRow(style.one_line(task), tuple(_task_bar(row) for row in rows if row.task == task)) for task in tasks
     )
-    if len(models) > 1:
-        return [BarChart("tasks", f"{len(models)} models beside each other, task by task", bars, models)]
-    macro = next((each for each in macros if each.model == rows[0].model), None)
-    first, *more = task_clauses(rows, macro) or ["has no score"]
-    return [BarChart(chart_name("tasks", rows[0].model), f"{models[0]} {first}", bars, models, "; ".join(more))]
+    name = chart_name("tasks", rows[0].model if len(models) == 1 else "")
+    return [BarChart(name, f"{', '.join(models)}: score by task", bars, models)]
 
 
 def _task_bar(row: TaskScore, added: str = "") -> ChartBar:

@@ -108,7 +108,6 @@ class BarRow(Struct, frozen=True):
 
     name: str
     bars: tuple[ChartBar, ...]
-    is_average: bool = False
 
 
 class BarChart(Struct, frozen=True):

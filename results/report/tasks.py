@@ -157,7 +157,7 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
     return [
         Section(
             "Tasks",
-            charts=tuple(task_charts(rows, macros)),
+            charts=tuple(task_charts(rows)),
             tables=(replace(table, panels=tuple(panels)),),
             notes=tuple(
                 f"no macro score of {each.model}: nothing scored for {', '.join(each.missing)}"

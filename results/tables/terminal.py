@@ -1,6 +1,6 @@
 """A run in a terminal: heatmaps, tables, last lines; and in Markdown."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from textwrap import shorten
 from types import MappingProxyType
@@ -77,33 +77,31 @@ def terminal_heatmaps(panels: Sequence[Panel], screen: Screen) -> list[str]:
     """Return the lines of every panel, a blank line between two, none wider than the screen."""
     lines: list[str] = []
     for panel in panels:
-        lines += [""] * bool(lines) + _grid(panel, screen, below=("high", "low", "n"))
+        lines += [""] * bool(lines) + _grid(panel, screen)
         lines += [*broken(headline(panel), screen.width), *broken(_legend(panel), screen.width)]
     return [fit(line, screen.width) if "\x1b" not in line else line for line in lines]
 
 
 def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
-    """Return a panel in at most `room` lines: cells, means and counts; no cells if these are too many."""
-    lines = [*_grid(panel, screen, below=("n",)), *broken(_legend(panel), screen.width)]
-    if len(lines) > room:
-        lines = _grid(panel, screen, depths=False, below=("n",))
+    """Return a panel in at most `room` lines, or nothing."""
+    lines = [*_grid(panel, screen), *broken(_legend(panel), screen.width)]
     return lines if len(lines) <= room else []
 
 
-def _grid(panel: Panel, screen: Screen, *, below: Collection[str], depths: bool = True) -> list[str]:
-    """Return the panel's name and cells, in blocks of as many lengths as fit; `below`: rows under means."""
+def _grid(panel: Panel, screen: Screen) -> list[str]:
+    """Return the panel's name and cells, in blocks of as many lengths as fit, and rows under the means."""
     lengths, labels, partly = length_labels(panel.lengths), [depth_label(depth) for depth in panel.depths], panel.partly
     aside = max(display_width(label) for label in ["depth", *labels]) + 1
-    ranges = [range_words(column.range, whole=True) if column.range else "" for column in panel.columns]
     intervals = [column.interval for column in panel.columns]
     notes = {
+        "range": [range_words(column.range, whole=True) if column.range else "" for column in panel.columns],
         "high": [percent(interval.high) if interval else "" for interval in intervals],
         "low": [percent(interval.low) if interval else "" for interval in intervals],
         "n": [scored_of(column) for column in panel.columns],
     }
-    notes = {label: texts for label, texts in notes.items() if label in below and any(texts)}
+    notes = {label: texts for label, texts in notes.items() if any(texts)}
     # A cell has room for its heading and for what stands below its column, and a space on either side.
-    cell = max(_CELL, *(len(text) + 2 for texts in (lengths, ranges, *notes.values()) for text in texts))
+    cell = max(_CELL, *(len(text) + 2 for texts in (lengths, *notes.values()) for text in texts))
 
     def words(texts: Sequence[str]) -> list[str]:
         return [text.rjust(cell - 1) + " " * (1 + partly) for text in texts]
@@ -111,12 +109,10 @@ def _grid(panel: Panel, screen: Screen, *, below: Collection[str], depths: bool 
     def scores(tallies: Sequence[Tally | None]) -> list[str]:
         return [screen.cell(tally, cell, partly) for tally in tallies]
 
-    rows = [("depth" if depths else "tokens", words(lengths))]
-    if depths:
-        for depth, label in zip(panel.depths, labels, strict=True):
-            rows.append((label, scores([panel.cells.get((length, depth)) for length in panel.lengths])))
-    rows += [("range", words(ranges))] if any(ranges) else []
-    rows += [("mean", scores(panel.columns))] if len(labels) > 1 or not depths else []
+    rows = [("depth", words(lengths))]
+    for depth, label in zip(panel.depths, labels, strict=True):
+        rows.append((label, scores([panel.cells.get((length, depth)) for length in panel.lengths])))
+    rows += [("mean", scores(panel.columns))] if len(labels) > 1 else []
     rows += [(label, words(texts)) for label, texts in notes.items()]
     across = max(1, (screen.width - aside) // (cell + partly))
     blocks = [slice(first, first + across) for first in range(0, len(lengths), across)]
@@ -234,10 +230,8 @@ def _brief_lines(report: RunReport, screen: Screen, room: int) -> list[str]:
         if lines and len(suites) + bool(suites) + len(lines) <= room - _FEWEST:
             suites += [*([""] if suites else []), *lines]
     left = room - len(suites) - bool(suites)
-    if len(report.panels) == 1:
-        grid = terminal_grid(report.panels[0], screen, left)
-    else:
-        grid = _task_lines(report, left, width)
+    grid = terminal_grid(report.panels[0], screen, left) if len(report.panels) == 1 else []
+    grid = grid or _task_lines(report, left, width)
     return [*grid, *([""] if grid and suites else []), *suites]
 
 

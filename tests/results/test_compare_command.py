@@ -257,7 +257,7 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(w
     assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
     assert [line.split()[2:4] for line in printed[2:5]] == [["n1", "100"], ["n2", "(4"], ["n4", "100"]]
     assert printed[5].strip().startswith("no change is shown")
-    assert printed[6] == "  4 errors: counted as misses"
+    assert printed[6] == "  4 error: counted as misses"
     assert "mock · n3 is not ranked: all of its trials failed (24 errors)" in printed
     (series,) = json.loads((tmp_path / "runs" / "history" / "history.json").read_text(encoding="utf-8"))["series"]
     assert [run["score_with_misses"] for run in series["runs"]] == pytest.approx([1, 20 / 24, 1])
