@@ -41,9 +41,6 @@ class ModelSpec:
     name: str = ""
 
 
-_ENGINES = {"turbomind": "lmdeploy"} | {name: name for name in ("lmdeploy", "vllm", "sglang", "tgi", "trtllm")}
-
-
 def parse_spec(spec: str) -> ModelSpec:
     """Read `smollm2`, `hf:ID_OR_PATH`, `gguf:PATH`, `openai:NAME`, `mock:BEHAVIOUR` or `kind:name`."""
     kind, colon, name = spec.strip().partition(":")
@@ -58,8 +55,6 @@ def parse_spec(spec: str) -> ModelSpec:
     plugins = sorted({entry.name for entry in entry_points(group=GROUP)})
     if kind in plugins:
         return ModelSpec(kind, name)
-    if kind in _ENGINES:
-        raise InputError("--model", spec, f"is an engine: give --serve {_ENGINES[kind]} --model {name or 'FOLDER'}")
     names = [f"{known}:{word}" for known, word in (_NEED_NAME | dict.fromkeys(plugins, "NAME")).items()]
     raise InputError("--model", spec, f"use one of {', '.join(['smollm2', *names])}")
 

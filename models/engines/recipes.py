@@ -5,7 +5,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -64,9 +63,7 @@ def find_recipe(text: str) -> Recipe:
         return _of_command(text)
     if text.endswith(".toml"):
         return _read(text, Path(text).stem, read_toml("--serve", text))
-    near = get_close_matches(text, known_engines(), n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    remedy = f"{hint}use one of {', '.join(known_engines())}, a TOML file, or a 'COMMAND --port {{port}}'"
+    remedy = f"use one of {', '.join(known_engines())}, a TOML file, or a 'COMMAND --port {{port}}'"
     raise InputError("--serve", text, remedy)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from needlework.core.errors import InputError, nearest
+from needlework.core.errors import InputError
 from needlework.core.options import positive
 from needlework.models.checkpoints import json_table
 from needlework.models.model import json_object, read_args
@@ -161,9 +161,7 @@ def local_options(args: Mapping[str, str]) -> LocalOptions:
     scaling = options.rope_scaling or {}
     kind = scaling.get("rope_type", scaling.get("type"))
     if kind is not None and kind not in ROPE_TYPES and not options.trust_remote_code:
-        near = nearest(str(kind), ROPE_TYPES)
-        remedy = f"did you mean {near}? Known: " if near else "use "
-        raise InputError("--model-arg rope_scaling rope_type", kind, f"is unknown: {remedy}{', '.join(ROPE_TYPES)}")
+        raise InputError("--model-arg rope_scaling rope_type", kind, f"is unknown: use one of {', '.join(ROPE_TYPES)}")
     return options
 
 

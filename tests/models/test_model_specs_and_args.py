@@ -21,16 +21,9 @@ from needlework.models.served.connection import ServerOptions, address, is_loopb
 from needlework.models.specs import parse_spec, resolve_tokenizer
 
 
-@pytest.mark.parametrize(
-    ("spec", "remedy"),
-    [
-        *((spec, "use one of|write ") for spec in ("gpt-4o", "hf:", "smollm2:x", "mock:clever", "mock:error=x")),
-        ("turbomind:./w", "--serve lmdeploy --model ./w"),
-        ("vllm:org/name", "--serve vllm --model org/name"),
-    ],
-)
-def test_a_wrong_spec_names_the_right_ones(spec, remedy):
-    with pytest.raises(InputError, match=rf"\A[^\n]*({remedy})[^\n]*\Z"):
+@pytest.mark.parametrize("spec", ["gpt-4o", "hf:", "smollm2:x", "mock:clever", "mock:error=x"])
+def test_a_wrong_spec_names_the_right_ones(spec):
+    with pytest.raises(InputError, match=r"\A[^\n]*(use one of|write )[^\n]*\Z"):
         parse_spec(spec)
 
 
@@ -53,8 +46,8 @@ YARM = '{"rope_type": "yarm", "factor": 2.0}'
         ({"prefill_chunk": "many"}, "prefill_chunk"), ({"rope_scaling": "[1]"}, "rope_scaling"),
         ({"rope_scaling": "{"}, "rope_scaling"), ({"trust_remote_code": "maybe"}, "trust_remote_code"),
         ({"window": "-5"}, "window"), ({"repetition_penalty": "nan"}, "repetition_penalty"),
-        ({"rope_scaling": YARM}, "'yarm': is unknown: did you mean yarn\\? Known: default, linear, .*llama3"),
-        ({"rope_scaling": '{"type": 3}'}, "'3': is unknown: use default"),
+        ({"rope_scaling": YARM}, "'yarm': is unknown: use one of default, linear, .*llama3"),
+        ({"rope_scaling": '{"type": 3}'}, "'3': is unknown: use one of default"),
     ],
 )  # fmt: skip
 def test_wrong_local_arguments(args, told):

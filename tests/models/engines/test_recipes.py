@@ -110,7 +110,7 @@ def test_a_recipe_that_is_wrong_is_refused_with_one_line(tmp_path, text, told):
 
 
 def test_an_unknown_engine_is_told_the_ones_there_are():
-    with pytest.raises(InputError, match=r"did you mean sglang.*lmdeploy.*COMMAND --port"):
+    with pytest.raises(InputError, match=r"use one of .*sglang.*COMMAND --port"):
         find_recipe("sglan")
 
 

@@ -1,4 +1,4 @@
-"""A real process as a server: it starts, it is waited for, and it ends with whoever started it."""
+"""A real process as a server: it starts, is waited for, and ends with whoever started it; options of xllamacpp's."""
 
 import os
 import signal
@@ -13,6 +13,7 @@ from needlework.core.errors import InputError
 from needlework.models.engines.keeper import family
 from needlework.models.engines.recipes import Recipe
 from needlework.models.engines.serve import ServedRun, Serving, last_lines
+from needlework.models.engines.xllamacpp_server import options, put
 
 LISTENS = (sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "{port}")
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -159,3 +160,45 @@ def test_progress_bars_and_escapes_leave_one_line_that_a_terminal_may_show(tmp_p
     log.write_bytes(b"one\n 10%\r 50%\r100% loaded\n\x1b[31mred\xff\n\n")
 
     assert last_lines(log, 2) == ["100% loaded", "\\x1b[31mred\N{REPLACEMENT CHARACTER}"]
+
+
+def parsed(words):
+    """Fields of xllamacpp's parameters by llama-server's names of options."""
+    xllamacpp = pytest.importorskip("xllamacpp")
+    params = xllamacpp.CommonParams()
+    for name, given in options(words.split()):
+        put(params, name, given)
+    return params
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "value"),
+    [
+        ("--ctx-size 4096", "n_ctx", 4096),
+        ("--flash-attn on", "flash_attn_type", "LLAMA_FLASH_ATTN_TYPE_ENABLED"),
+        ("--cache-type-k q8_0", "cache_type_k", "GGML_TYPE_Q8_0"),
+        ("--no-context-shift", "ctx_shift", False),
+        ("--no-kv-offload", "no_kv_offload", True),
+        ("--rope-freq-scale 0.5", "rope_freq_scale", 0.5),
+        ("--chat-template llama2", "use_jinja", False),
+        ("--chat-template {{messages}}", "use_jinja", True),
+    ],
+)
+def test_an_option_is_set(words, field, value):
+    now = getattr(parsed(words), field)
+    assert getattr(now, "name", now) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--nope 1", "no option --nope"),
+        ("--cache-type-k q9", "there is no type 'q9'"),
+        ("--parallel two", "is no int"),
+        ("--flash-attn", "needs a value"),
+        ("loose", "belongs to no option"),
+    ],
+)
+def test_an_option_that_is_wrong_is_one_line(words, told):
+    with pytest.raises(ValueError, match=told):
+        parsed(words)
