@@ -6,8 +6,9 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 
 from needlework import main as run_needlework
@@ -202,62 +203,56 @@ def _parser() -> argparse.ArgumentParser:
         epilog="needlework launch ENGINE --help tells the options of each; after `--` stand those of pytest.",
     )
     engines = parser.add_subparsers(dest="engine", required=True, metavar="ENGINE", parser_class=OneLineParser)
+    count, positive, amount = _number(0), _number(1), _number(0, float)
     for name, about in ENGINES.items():
         usage = f"needlework launch {name} [options] -- PYTEST OPTIONS"
         add = engines.add_parser(name, help=about, description=about, usage=usage, allow_abbrev=False).add_argument
-        add("--shards", type=_positive, metavar="N", help="parts that the run is divided into")
+        add("--shards", type=positive, metavar="N", help="parts that the run is divided into")
         retries = "how often a shard that died is started again [2]"
-        add("--retries", "--retry", type=_whole, default=2, metavar="R", help=retries)
+        add("--retries", "--retry", type=count, default=2, metavar="R", help=retries)
         add("--dry-run", action="store_true", help="print what would be started, and start nothing")
         if name == "local":
-            add("--jobs", type=_positive, metavar="N", help="processes at once [cards, or cores where there are none]")
-            add("--gpus-per-job", type=_whole, default=1, metavar="K", help="cards of each process [1]")
+            add("--jobs", type=positive, metavar="N", help="processes at once [cards, or cores where there are none]")
+            add("--gpus-per-job", type=count, default=1, metavar="K", help="cards of each process [1]")
         elif name == "slurm":
             add("-p", "--partition", metavar="NAME")
             add("-q", "--qos", metavar="NAME")
             add("-A", "--account", metavar="NAME")
             add("-t", "--time", metavar="TIME", help="time limit of a job, as sbatch takes it; then queued again")
             add("--gpus-per-job", metavar="K", help="cards of each job: 2, or a100:2")
-            add("-c", "--cpus-per-job", type=_positive, metavar="K", help="cores of each job")
+            add("-c", "--cpus-per-job", type=positive, metavar="K", help="cores of each job")
             add("--mem", metavar="SIZE", help="memory of each job, as sbatch takes it: 64G")
-            add("--max-jobs", "--max-num-workers", type=_positive, metavar="M", help="most jobs at once")
+            add("--max-jobs", "--max-num-workers", type=positive, metavar="M", help="most jobs at once")
             other = "another option: --sbatch constraint=a100"
             add("--sbatch", action="append", default=[], metavar="OPTION", help=other)
             add("--no-wait", action="store_true", help="submit, print the commands that follow it, and end")
         elif name == "ray":
             add("--address", metavar="auto|HOST:PORT", help="a running cluster [one of our own, on 127.0.0.1]")
-            add("--gpus-per-job", type=_fraction, default=0, metavar="K", help="cards of each shard: 1, or 0.5 [0]")
-            add("--cpus-per-job", type=_fraction, default=1, metavar="K", help="cores of each shard [1]")
+            add("--gpus-per-job", type=amount, default=0, metavar="K", help="cards of each shard: 1, or 0.5 [0]")
+            add("--cpus-per-job", type=amount, default=1, metavar="K", help="cores of each shard [1]")
         else:
             add("--image", required=True, metavar="IMAGE", help="has needlework, and what the model needs")
             add("--claim", required=True, metavar="PVC", help="claim of the volume that all pods write runs to")
             add("--mount", default="/runs", metavar="DIR", help="where it is mounted, and pytest starts [/runs]")
             add("--secret", metavar="NAME", help="Secret whose entries become environment variables: keys")
-            add("--gpus-per-job", type=_whole, default=0, metavar="K", help="cards of each pod (nvidia.com/gpu) [0]")
+            add("--gpus-per-job", type=count, default=0, metavar="K", help="cards of each pod (nvidia.com/gpu) [0]")
             add("--cpus-per-job", metavar="K", help="cores of each pod: 4, or 500m")
             add("--mem", metavar="SIZE", help="memory of each pod: 64Gi")
-            add("--max-jobs", type=_positive, metavar="M", help="most pods at once")
+            add("--max-jobs", type=positive, metavar="M", help="most pods at once")
     return parser
 
 
-def _whole(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: use a whole number")
-    return int(text)
+def _number(least: int, kind: type[int] | type[float] = int) -> Callable[[str], float]:
+    """An argument's type: a number from `least` on."""
 
+    def parse(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = least - 1
+        if not least <= number < inf:
+            what = "whole number" if kind is int else "number"
+            raise argparse.ArgumentTypeError(f"{text!r}: use a {what} from {least}")
+        return number
 
-def _positive(text: str) -> int:
-    number = _whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: use a whole number from 1")
-    return number
-
-
-def _fraction(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 10_000:
-        raise argparse.ArgumentTypeError(f"{text!r}: use a number, as 1 or 0.5")
-    return number
+    return parse

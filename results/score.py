@@ -5,13 +5,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
 from msgspec import Struct, to_builtins
 
 from needlework.core.errors import InputError, OneLineParser, run_command
-from needlework.core.record import OutcomeName
 from needlework.haystack_fixtures.documents.data_set import DataSet, DataSetLayout, RowSummary, open_data
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
@@ -318,7 +317,7 @@ def _score(
         length=0,
         depth=None,
         sample=crc32(context.encode("utf-8", "surrogatepass")) if isinstance(context, str) else number,
-        outcome=cast("OutcomeName", score.verdict) if score else "error",
+        outcome=score.verdict if score else "error",
         score=score.value if score else None,
     )
     row = data_set_answer(

@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Verdict = Literal["found", "partial", "wrong", "distractor", "refused", "empty", "unclear"]
-Outcome = Literal[
-    "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "unclear", "invalid", "skipped", "error"
-]
+from needlework.core.record import OutcomeName
 
+Verdict = Literal["found", "partial", "wrong", "distractor", "refused", "empty", "unclear"]
 Details = dict[str, float | str | int | bool | None]
 """What a scorer says beside the score."""
 
@@ -90,7 +88,7 @@ CUT_OFF = ("length", "unfinished")
 
 def outcome_of(
     *, error_kind: str | None, finish_reason: str | None, invalid: Sequence[str], score: Score | None, answer_text: str
-) -> tuple[Outcome, float | None]:
+) -> tuple[OutcomeName, float | None]:
     """Decide the outcome of one trial, and its score (`None` where it must not enter an average).
 
     In this order: an error; an invalid prompt; an answer that was cut off before it gave anything right (censored),
