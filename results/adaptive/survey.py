@@ -1,5 +1,6 @@
 """Adaptive runs: trials so far, the search for each bar, the cells to send next, the cost."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from needlework.results.adaptive.design import (
 )
 from needlework.results.adaptive.walk import ReadTrials, Trials, Walk, trials_to_send, walk
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
-from needlework.results.style import length_labels
+from needlework.results.style import counted, length_labels
 
 OPTION = "--adaptive"
 TrialKey = tuple[int, float | None, int]
@@ -222,12 +223,11 @@ class AdaptiveRun:
 
 
 def turn_line(cells: Sequence[Cell]) -> str:
-    """`adaptive: 22 trials at 16k, 11 at 32k`; nothing for no trials."""
-    lengths = sorted({cell.length for cell in cells})
-    counts = [sum(cell.length == length for cell in cells) for length in lengths]
-    nouns = ["trial " if counts[:1] == [1] else "trials ", *[""] * len(counts)]
-    parts = [f"{n} {noun}at {label}" for n, noun, label in zip(counts, nouns, length_labels(lengths), strict=False)]
-    return f"adaptive: {', '.join(parts)}"
+    """`adaptive: 33 trials: 22 at 16k, 11 at 32k`."""
+    counts = sorted(Counter(cell.length for cell in cells).items())
+    labels = length_labels([length for length, _ in counts])
+    parts = [f"{n} at {label}" for (_, n), label in zip(counts, labels, strict=True)]
+    return f"adaptive: {counted(len(cells), 'trial')}: {', '.join(parts)}"
 
 
 def check_selected(cells: Sequence[Cell], grid: Iterable[Series]) -> None:

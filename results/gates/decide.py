@@ -16,7 +16,7 @@ from needlework.results.statistics.comparison.comparison import losses_of
 from needlework.results.statistics.intervals import FEW, NEEDED, Ends, counts_of, detectable_drop, exact_ends
 from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.tasks import GateRow
-from needlework.results.style import duration, one_line
+from needlework.results.style import counted, duration, one_line
 
 # A gate judges the model, and a run is a sample of it. So it passes when the whole interval of its mean is within the
 # limit, fails when the whole interval is beyond it, and is inconclusive while the limit lies inside. `lower_bound`
@@ -129,7 +129,7 @@ def _judge_not_worse(
     verdict = replace(verdict, samples=samples, value=difference.mean if difference else None)
     level = paired.LEVEL / groups
     if difference is None or samples == 0 or paired.smallest_p(samples) >= level:
-        note = f"{samples} sample{'s' * (samples != 1)} can show no drop"
+        note = f"{counted(samples, 'sample')} can show no drop"
         note = _joined(verdict.note, f"{note} in any of {groups} groups" if groups > 1 else note)
         return replace(verdict, state="inconclusive", more=paired.samples_for_p(level) - samples, note=note)
     p = paired.sign_flip_p(counts_of([drop - gate.limit for drop in drops], names))
@@ -258,7 +258,7 @@ def _numbers(verdict: Verdict) -> tuple[str, str, str]:
     nothing = _counts_words(verdict.nothing)
     count = f"n {verdict.n}{f' ({nothing})' if nothing else ''}"
     if verdict.samples and verdict.samples != verdict.trials:
-        count += f" of {verdict.samples} sample{'s' * (verdict.samples > 1)}"
+        count += f" of {counted(verdict.samples, 'sample')}"
     return value_words(verdict), interval, count
 
 

@@ -26,6 +26,7 @@ from needlework.results.records.samples import grouped, windows_of
 from needlework.results.report.comparison import differing_lines
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.statistics.intervals import BASE, detectable_drop, samples_needed, samples_to_show
+from needlework.results.style import counted
 
 
 def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:
@@ -285,8 +286,7 @@ def _drop_lines(goal: Goal, samples: Mapping[str, tuple[int, int]]) -> Iterator[
     for name, (planned, once) in samples.items():
         drop = detectable_drop(planned, base=goal.base)
         shown = f"find a drop of {_points(drop)}" if drop is not None else "find no drop"
-        count = f"{planned:,} sample{'s' * (planned > 1)} planned"
-        yield f"  {name + ':':12}{count} {shown}; --repeats {ceil(needed / once):,} finds this one"
+        yield f"  {name + ':':12}{counted(planned, 'sample')} planned {shown}; --repeats {ceil(needed / once):,} finds this one"
 
 
 def _score_lines(goal: Goal, samples: Mapping[str, tuple[int, int]]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from needlework.core.files import write_whole
 from needlework.core.record import FINAL, WAITING, Record, encode_record, read_record
 from needlework.pipeline.exchange import StoredAnswer
 from needlework.results.records.run_folder import check_run_file, claim, read_run_file
+from needlework.results.style import counted
 
 FSYNC_EVERY_S = 1.0
 
@@ -112,8 +113,7 @@ def read_counting_damage(path: Path) -> tuple[list[Record], int]:
 
 def damage_note(lines: int) -> str:
     """The report's note on damaged lines."""
-    count = "1 line" if lines == 1 else f"{lines} lines"
-    return f"{count} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
+    return f"{counted(lines, 'line')} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
 
 
 def _records_in(data: bytes) -> Iterator[Record | None]:

@@ -27,7 +27,7 @@ def test_a_run_brackets_the_length_and_asks_nothing_beyond_it(project):
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "adaptive: 12 trials at 400",
+            "adaptive: 12 trials: 12 at 400",
             f"{CURVE} · niah · code: * tokens, * trials in * turns (full grid of ten samples: 54k)",
             "  effective length (score >= 85.6 %): 400, 95 % sure",
             "    400 pass 36/36   600 fails */12   800 not asked",
