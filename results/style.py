@@ -99,6 +99,12 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def first_few(names: Sequence[str], shown: int = 3, separator: str = ", ") -> str:
+    """`a, b, c and 2 more`."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return f"{separator.join(names[:shown])}{more}"
+
+
 def relative(path: Path) -> str:
     """The path as a user types it here."""
     try:

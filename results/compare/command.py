@@ -29,7 +29,7 @@ from needlework.results.report.section import Section
 from needlework.results.statistics.comparison import provenance
 from needlework.results.statistics.comparison.comparison import Base, ComparedRun, compare_runs
 from needlework.results.statistics.run_report import interrupted
-from needlework.results.style import one_line
+from needlework.results.style import first_few, one_line
 
 
 def main(argv: Sequence[str]) -> int:
@@ -66,10 +66,9 @@ def _check(rows: Sequence[ComparedRun], *, prompts: bool, dtypes: bool) -> None:
             continue
         names = f"{row.base} and {row.name}"
         if prompts and (reworded := len(row.pair.reworded)):
-            parts = "; ".join(one_line(part) for part in row.parts[:PARTS_SHOWN]) or "in nothing that is recorded"
-            more = f"; and {len(row.parts) - PARTS_SHOWN} more" if len(row.parts) > PARTS_SHOWN else ""
+            parts = first_few(row.parts, PARTS_SHOWN, "; ") or "in nothing that is recorded"
             trials = row.pair.whole.n + sum(row.pair.unscored)
-            why = f"the prompts of {reworded} of {trials} trials differ ({parts}{more})"
+            why = f"the prompts of {reworded} of {trials} trials differ ({one_line(parts)})"
             raise InputError("runs", names, f"{why}; --allow-different-prompts compares them all the same")
         if dtypes:
             provenance.check_dtypes("runs", names, manifests[row.base], row.manifest)

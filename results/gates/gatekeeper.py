@@ -286,7 +286,8 @@ def _drop_lines(goal: Goal, samples: Mapping[str, tuple[int, int]]) -> Iterator[
     for name, (planned, once) in samples.items():
         drop = detectable_drop(planned, base=goal.base)
         shown = f"find a drop of {_points(drop)}" if drop is not None else "find no drop"
-        yield f"  {name + ':':12}{counted(planned, 'sample')} planned {shown}; --repeats {ceil(needed / once):,} finds this one"
+        plan = f"{counted(planned, 'sample')} planned {shown}"
+        yield f"  {name + ':':12}{plan}; --repeats {ceil(needed / once):,} finds this one"
 
 
 def _score_lines(goal: Goal, samples: Mapping[str, tuple[int, int]]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import read_text, write_whole
 from needlework.haystack_fixtures.tasks.published.leval import own_rule
 from needlework.haystack_fixtures.tasks.published.leval_files import BY_JUDGES, LEVAL_TASKS, SCORED, LevalTask
+from needlework.results.style import first_few
 
 SUFFIX = ".pred.jsonl"
 _KEY = "_pred"
@@ -122,10 +123,9 @@ def read_answers(path: Path, model: str | None, names: tuple[str, str] = _NAMES)
     return Answers(path, key.removesuffix(_KEY), *_read(lines, key, read))
 
 
-def broken_rows(rows: Sequence[BrokenRow], shown: int = 3) -> str:
-    """Count broken rows, and name the first reasons: `4: line 2: is empty; ...; and 1 more`."""
-    more = [f"and {len(rows) - shown} more"] * (len(rows) > shown)
-    return f"{len(rows)}: " + "; ".join([*(f"line {row.line}: {row.why}" for row in rows[:shown]), *more])
+def broken_rows(rows: Sequence[BrokenRow]) -> str:
+    """Count broken rows, and name the first reasons: `4: line 2: is empty; ... and 1 more`."""
+    return f"{len(rows)}: {first_few([f'line {row.line}: {row.why}' for row in rows], separator='; ')}"
 
 
 def write_object(path: Path, content: Mapping[str, Any]) -> None:

@@ -42,7 +42,7 @@ from needlework.results.leval.scores import (
     table_lines,
 )
 from needlework.results.records.samples import by_test, object_of, windows_of
-from needlework.results.style import one_line
+from needlework.results.style import first_few, one_line
 from needlework.scoring.leval.overlap import PUBLISHED, MissingPackageError
 
 # Keys and files are those that upstream's README names under "How to Submit" (cd34b05).
@@ -135,8 +135,7 @@ def _write_entry(folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping
     _write(folder / "metadata.json", json.dumps(metadata, indent=1))
     yield from [*table_lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
     if entry.missing:
-        more = f" and {len(entry.missing) - _SHOWN} more" if len(entry.missing) > _SHOWN else ""
-        yield one_line(f"without an answer, {len(entry.missing)}: {', '.join(entry.missing[:_SHOWN])}{more}")
+        yield one_line(f"without an answer, {len(entry.missing)}: {first_few(entry.missing, _SHOWN)}")
     yield f"written to {folder}; metadata.json has fields to fill in\n"
 
 

@@ -25,7 +25,7 @@ from needlework.results.records.manifest import manifest_at, recipe_of, settings
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARD_FILE, SHARDS, Planned, read_shard_file
 from needlework.results.records.samples import grouped, latest_of_each, name_of_test, of_tests
 from needlework.results.statistics.comparison.provenance import changed_parts, differing_parts
-from needlework.results.style import clock, counted, one_line
+from needlework.results.style import clock, counted, first_few, one_line
 
 _SHARD_NAME = re.compile(r"([0-9]+)-of-([0-9]+)")
 _MAX_CELLS = 5  # cells that a message names
@@ -135,9 +135,8 @@ def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
         if not part.begun:
             yield f"{part.part} is missing ({trials}): run it, with the command of the others"
             continue
-        cells = ", ".join(part.cells[:_MAX_CELLS])
-        more = f" and {len(part.cells) - _MAX_CELLS} more" if len(part.cells) > _MAX_CELLS else ""
-        yield f"{part.part} lacks {trials}{f': {cells}{more}' if cells else ''}; run it again: it goes on"
+        cells = first_few(part.cells, _MAX_CELLS)
+        yield f"{part.part} lacks {trials}{f': {cells}' if cells else ''}; run it again: it goes on"
 
 
 def _portable_test(nodeid: str) -> str:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.make import is_made_from_another_text, too_long
+from needlework.results.style import first_few
 from needlework.scoring.plain_text import content_words, find_whole, normalize, normalize_value, words_to_look_up
 
 Status = Literal["accept", "review", "reject"]
 SUPPORT = 0.6  # of the answer's content words: what stands in its document at least
-_SHOWN = 3
 _ORDER: tuple[Status, ...] = ("accept", "review", "reject")
 
 
@@ -102,7 +102,7 @@ def _check(
         reasons.append(Reason("review", "answer too long", long))
     others = rivals(index, question.question, question.answers, documents)
     if others:
-        shown = ", ".join(map(repr, others[:_SHOWN])) + (f" and {len(others) - _SHOWN} more" if others[_SHOWN:] else "")
+        shown = first_few(list(map(repr, others)))
         reasons.append(Reason("review", "ambiguous", f"the answer stands beside the question's words in {shown} too"))
     also = [name for name in groups.get(document.name, ()) if name != document.name]
     facts: dict[str, Any] = {"support": round(support, 4), "also_in": others} | ({"twins": also} if also else {})
@@ -118,8 +118,7 @@ def _of_equal_questions(number: int, group: Sequence[CheckedQuestion]) -> list[R
     others = [row.key for row in group if row.documents and not row.documents & documents]
     if not others or not documents:
         return []
-    detail = ", ".join(map(repr, others[:_SHOWN]))
-    return [Reason("review", "asked of other documents", f"the same question is {detail}")]
+    return [Reason("review", "asked of other documents", f"the same question is {first_few(list(map(repr, others)))}")]
 
 
 SHARED = 0.5  # of a question's content words: what another document has at least, to be taken for its answer

@@ -113,7 +113,8 @@ def read_counting_damage(path: Path) -> tuple[list[Record], int]:
 
 def damage_note(lines: int) -> str:
     """The report's note on damaged lines."""
-    return f"{counted(lines, 'line')} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
+    damaged = f"{counted(lines, 'line')} of journal.jsonl could not be read (damaged)"
+    return f"{damaged}: trials that stood only there are asked again"
 
 
 def _records_in(data: bytes) -> Iterator[Record | None]:

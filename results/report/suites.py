@@ -10,14 +10,9 @@ from needlework.results.statistics.run_facts import CostRow, LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
-from needlework.results.style import NONE, length_label, one_line, percent, percent1
+from needlework.results.style import NONE, first_few, length_label, one_line, percent, percent1
 
 _SHOWN = 3  # reasons for a missing score that are named
-
-
-def _first(names: Sequence[str], shown: int = _SHOWN, separator: str = ", ") -> str:
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return f"{separator.join(names[:shown])}{more}"
 
 
 def data_set_sections(tables: Sequence[FieldTable]) -> list[Section]:
@@ -106,7 +101,7 @@ def _leval_notes(summary: LevalSummary) -> Iterator[str]:
             averages.setdefault(average.missing, []).append(average.name.removesuffix(" average"))
     yield _RULES[summary.rule]
     for missing, names in averages.items():
-        yield f"{', '.join(names)}: not the published average, without {_first(missing)}"
+        yield f"{', '.join(names)}: not the published average, without {first_few(missing)}"
 
 
 _MEANINGS = {
@@ -144,7 +139,7 @@ def _needlebench_findings(summary: NeedleBench) -> Iterator[Finding]:
 
 def _row_words(row: NeedleBenchRow) -> str:
     if row.missing:
-        return f"no score, missing: {_first(row.missing, separator='; ')}"
+        return f"no score, missing: {first_few(row.missing, separator='; ')}"
     if row.value is None:
         return "no score, n = 0"
     unscored = f", {wording.unscored_words(row.unscored)}" if row.unscored else ""
@@ -202,7 +197,7 @@ def _ruler_notes(table: RulerTable) -> Iterator[str]:
         yield f"effective length, {table.effective.text}"
     for row in table.lengths:
         if row.missing:
-            names = _first([name.removeprefix("ruler_") for name in row.missing], 4)
+            names = first_few([name.removeprefix("ruler_") for name in row.missing], 4)
             yield f"{length_label(row.length)}: no mean, as there is no score for {names}"
     if table.scorers:
         yield f"scored by {', '.join(table.scorers)}, not as RULER does"

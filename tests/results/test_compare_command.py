@@ -83,7 +83,7 @@ def test_files_go_beside_the_second_run_with_a_title(write_run, tmp_path, monkey
     assert list((tmp_path / "here").iterdir()) == []
     capsys.readouterr()
     assert exit_code("compare", a, b, "--out", a / "results.json") == 2
-    assert "Not a directory" in capsys.readouterr().err
+    assert "old/results.json': " in capsys.readouterr().err
     assert ">My title · niah · code<" in picture.read_text(encoding="utf-8")
 
 
