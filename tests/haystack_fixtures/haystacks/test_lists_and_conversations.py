@@ -22,8 +22,8 @@ from needlework.haystack_fixtures.haystacks.conversations import (
 )
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.chat_templates import IRREGULAR, REGULAR, templated
 from tests.haystack_fixtures.haystacks.outer import outer
+from tests.toy_tokenizers import IRREGULAR, REGULAR, templated
 
 PROSE = (
     "The ferry left before dawn, and nobody waved. Egon mended an oar. "

@@ -1,15 +1,16 @@
-"""Adaptive concurrency, retries and giving up: the limit falls once a burst and comes back, and every request ends."""
+"""Adaptive concurrency, retries and giving up; the event loop in which all requests wait."""
 
 import asyncio
 import math
 import random
+import threading
 from functools import wraps
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.models.event_loop import event_loop
+from needlework.models.event_loop import event_loop, in_thread
 from needlework.models.model import ModelError
 from needlework.models.served.errors import LONGEST_RETRY_AFTER_S, AttemptFault
 from needlework.models.served.limiter import (
@@ -253,3 +254,35 @@ async def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it():
     gate.leave(first, "answered")
     await asyncio.wait_for(asyncio.gather(*others), 5)
     assert order == ["alone", "other"]
+
+
+async def doubled(number):
+    await asyncio.sleep(0)
+    return 2 * number
+
+
+def test_beside_another_loop_as_in_a_notebook():
+    async def cell():
+        return event_loop().wait(doubled(2))
+
+    assert asyncio.run(cell()) == 4
+
+
+def test_what_blocks_is_done_elsewhere_and_what_it_raises_comes_back():
+    async def both():
+        with pytest.raises(ZeroDivisionError):
+            await in_thread(lambda: 1 // 0)
+        return await in_thread(threading.get_ident)
+
+    async def here():
+        return threading.get_ident()
+
+    assert event_loop().wait(both()) not in (event_loop().wait(here()), threading.get_ident())
+
+
+def test_it_does_not_wait_for_itself():
+    async def waits():
+        event_loop().wait(doubled(1))
+
+    with pytest.raises(RuntimeError, match="itself"):
+        event_loop().wait(waits())
