@@ -10,7 +10,6 @@ from needlework.results.report.comparison import (
     comparison_sentence,
     loss_words,
     pair_sections,
-    task_sentence,
 )
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare, compare_runs
@@ -186,10 +185,6 @@ def test_order_does_not_matter_and_swapping_flips_the_sign(scores, shuffler):
 def test_differences_in_words():
     assert [points(x) for x in (0.0, 0.004, -0.004, 0.05, -1.0)] == ["0", "+0", "-0", "+5", "-100"]
     assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
-    (task,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).tasks
-    assert task_sentence(task) == "B - A = -100.0 points (no interval: few samples), n = 1 pair · undetermined"
-    (task,) = compare([record(None)], [record(None)]).tasks
-    assert task_sentence(task) == "no pair of scores"
 
 
 def test_what_does_not_fit_one_window_is_worse_for_certain_and_stands_first():
