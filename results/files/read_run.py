@@ -18,9 +18,9 @@ from needlework.results.records.journal import read_journal
 from needlework.results.records.manifest import manifest_at
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links
 from needlework.results.records.samples import latest_of_each
-from needlework.results.statistics.panels import Panel, summarise
+from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_facts import run_facts
-from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
+from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.style import one_line, relative
 
 RESULTS = "results.json"
@@ -50,8 +50,8 @@ class Run:
 
     @property
     def panels(self) -> tuple[Panel, ...]:
-        """The panels of the report, without the work for the rest of it."""
-        return noted(summarise(self.records), interrupted(len(self.records), self.planned))
+        """The panels of the report."""
+        return self.report.panels
 
     @cached_property
     def report(self) -> RunReport:

@@ -41,7 +41,6 @@ def panel_views(report: RunReport) -> list[dict[str, Any]]:
                 "grid": grid_view(chart),
                 "marks": [mark for mark in MARKS if mark in chart.marks],
                 "blank": chart.has_blanks,
-                "across": f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "",
                 "tables": [
                     _tally_table("Score by context length", "length", length_labels(panel.lengths), panel.columns),
                     _tally_table("Score by depth", "depth %", list(map(depth_label, panel.depths)), panel.rows),

@@ -45,8 +45,6 @@ def panel_heatmap(
 ) -> Heatmap:
     """The heatmap of one panel. `title`: else its name; `source`: tells panels of one name apart."""
     cells = [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
-    about = f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else ""
-    what = "length of the context alone" if panel.context_alone else "context length"
     return Heatmap(
         name=chart_name("heatmap", panel.task, panel.needle, panel.model, source),
         title=style.one_line(title or panel.name),
@@ -56,7 +54,6 @@ def panel_heatmap(
         rows=tuple(tuple(None if cell is None else tally_cell(cell) for cell in row) for row in cells),
         summaries=(("mean", tuple(map(_mean_cell, panel.columns))),),
         scale=ColorScale(style.COLORS[colors], label="score (%)"),
-        across=f"{what} (tokens{about})",
         numbers=numbers,
     )
 
@@ -79,19 +76,13 @@ def _mean_cell(column: Tally) -> HeatmapCell:
 
 
 def telling_panels(panels: Sequence[Panel]) -> list[Panel]:
-    """The panels whose heatmap tells more than one box, or one row or column of equal values.
-
-    Questions on documents have charts of their own; their heatmaps are drawn where two lengths have several depths.
-    """
-    return [panel for panel in panels if _is_telling(panel)]
-
-
-def _is_telling(panel: Panel) -> bool:
-    is_line = len(panel.lengths) == 1 or len(panel.depths) == 1
-    if is_line and task_of(panel.task) in OWN_DOCUMENTS:
-        return False
-    values = {(cell.mean, cell.n > 0, tuple(cell.unscored)) for cell in panel.cells.values()}
-    return len(panel.cells) > 1 and not (is_line and len(values) == 1)
+    """The panels whose heatmap has more than one cell; of own documents, which have charts, more than one line."""
+    return [
+        panel
+        for panel in panels
+        if len(panel.cells) > 1
+        and (task_of(panel.task) not in OWN_DOCUMENTS or min(len(panel.lengths), len(panel.depths)) > 1)
+    ]
 
 
 def difference_heatmap(task: TaskDifference, name: Sequence[str], title: str, subtitle: str) -> Heatmap:

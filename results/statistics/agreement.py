@@ -199,23 +199,18 @@ def judge_notes(records: Sequence[Record]) -> Iterator[str]:
     names = list(dict.fromkeys(name for _, by_judge in marks for name in by_judge))
     if len(names) < 2:
         return
-    samples = [record.item or record.id for record, _ in marks]
-    words = {None: None, True: "right", False: "wrong"}
-    labels = [
-        {name: words[None if mark is None else mark >= _RIGHT] for name, mark in by_judge.items()}
-        for _, by_judge in marks
+    right = [
+        ({name: mark if mark is None else mark >= _RIGHT for name, mark in by_judge.items()}, record.item or record.id)
+        for record, by_judge in marks
     ]
-    read = [
-        (set(row.values()), sample) for row, sample in zip(labels, samples, strict=True) if None not in row.values()
-    ]
+    read = [(set(row.values()), sample) for row, sample in right if None not in row.values()]
     same = share([float(len(kinds) == 1) for kinds, _ in read], [sample for _, sample in read])
     ties = sum(1 for record, _ in marks if record.details.score.get("tied"))
     split = f"; an even split on {ties}: no score" if ties else ""
     yield f"judges: all {len(names)} agree on {share_words(same)} of {len(read)} answers{split}"
     for one, other in combinations(names, 2):
-        both = [(first, second, sample) for row, sample in zip(labels, samples, strict=True)
-                if (first := row[one]) and (second := row[other])]  # fmt: skip
-        pair = agreement([(first, second) for first, second, _ in both], [sample for *_, sample in both])
+        both = [(row, sample) for row, sample in right if None not in (row[one], row[other])]
+        pair = agreement([(str(row[one]), str(row[other])) for row, _ in both], [sample for _, sample in both])
         kappa = "" if pair.kappa.value is None else f", Cohen's kappa {pair.kappa.value:.2f}"
         yield f"judges {one} and {other} agree on {share_words(pair.agreement)} of {pair.n} answers{kappa}"
 

@@ -6,7 +6,6 @@ from math import fsum
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import control_of, grouped, retriever_of, without_controls
@@ -110,7 +109,6 @@ class Panel(Struct, frozen=True):
     overall: Tally
     source: str = NEEDLEWORK  # the system whose files these are
     note: str = ""  # on the run, to stand beside the score
-    length_error: float = 0.0  # share by which lengths may be off, 0..1
     uneven: bool = False  # the answers decided how often each length was asked: no score over all lengths
     context_alone: bool = False  # lengths are those of contexts
 
@@ -130,10 +128,7 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
 
     Controls are left out: they have a table of their own (`needlework.results.statistics.tasks`).
     """
-    shown = without_controls(records)
-    errors = {record.model: error for record in shown if (error := record.prompt.tokens_error)}
-    panels = panels_of(map(trial_of, shown))
-    return tuple(replace(panel, length_error=errors.get(panel.model, 0.0)) for panel in panels) if errors else panels
+    return panels_of(map(trial_of, without_controls(records)))
 
 
 def trial_of(record: Record) -> ScoredTrial:

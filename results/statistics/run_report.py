@@ -104,14 +104,15 @@ def run_report(
     adapted = {(each.model, each.task, each.needle) for each in adaptive}
     planned = len(ordered) if planned is None else planned
     early = interrupted(len(ordered), planned)
-    panels = noted(summarise(ordered), " · ".join(filter(None, (early, AS_STOPPED if adaptive else ""))))
+    note = " · ".join(filter(None, (early, AS_STOPPED if adaptive else "")))
     statistics = run_statistics(trials, relative_to=relative_to)
     server = (*corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered))
     return RunReport(
         records=ordered,
         asked=trials,
         panels=tuple(
-            replace(each, uneven=True) if (each.model, each.task, each.needle) in adapted else each for each in panels
+            replace(each, note=note, uneven=(each.model, each.task, each.needle) in adapted)
+            for each in summarise(ordered)
         ),
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in adapted else each for each in statistics
@@ -140,11 +141,6 @@ def run_report(
 def interrupted(recorded: int, planned: int) -> str:
     """`interrupted after 8 of 40 trials`; empty where there are as many as were planned."""
     return f"interrupted after {recorded:,} of {planned:,} trials" if recorded < planned else ""
-
-
-def noted(panels: Iterable[Panel], note: str) -> tuple[Panel, ...]:
-    """The panels with a note on their run, which their headlines then have."""
-    return tuple(replace(panel, note=note) for panel in panels)
 
 
 def reading_order(record: Record) -> tuple[Any, ...]:

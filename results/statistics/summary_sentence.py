@@ -143,9 +143,7 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     depth = "" if row.overall.range else _depth_clause(statistics.depth)
     length = length_of(report, panels)
     clause = _length_clause(length) if length else ""
-    # What is sure about the length comes first.
-    first = clause and length and not length.few and (length.point or length.optimistic is None or length.conservative)
-    return [each for each in ((clause, depth, scored) if first else (scored, depth, clause)) if each]
+    return [each for each in (scored, depth, clause) if each]
 
 
 def task_clauses(rows: Sequence[TaskScore], macro: Macro | None, means: Sequence[str] = ()) -> list[str]:
