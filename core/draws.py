@@ -1,11 +1,13 @@
 """Seeded draws that are the same on every machine and Python version: only `random()` is drawn from."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from hashlib import sha256
 from typing import TypeVar
+from uuid import UUID
 
 Item = TypeVar("Item")
+Drawn = TypeVar("Drawn", bound=Hashable)
 
 
 def draws(*parts: object) -> random.Random:
@@ -39,10 +41,15 @@ def sample(rng: random.Random, items: Sequence[Item], count: int) -> list[Item]:
         raise ValueError(f"{count} of {len(items)} items")
     if count * 4 > len(items):
         return shuffled(rng, items)[:count]
-    chosen: dict[int, None] = {}
-    while len(chosen) < count:
-        chosen[below(rng, len(items))] = None
-    return [items[number] for number in chosen]
+    return [items[number] for number in different(count, lambda: below(rng, len(items)))]
+
+
+def different(count: int, draw: Callable[[], Drawn]) -> list[Drawn]:
+    """`count` different things, in the order in which they are first drawn."""
+    drawn: dict[Drawn, None] = {}
+    while len(drawn) < count:
+        drawn[draw()] = None
+    return list(drawn)
 
 
 def digits(rng: random.Random, count: int = 7) -> str:
@@ -55,7 +62,4 @@ def digits(rng: random.Random, count: int = 7) -> str:
 
 def uuid4(rng: random.Random) -> str:
     """A version 4 UUID in lower case."""
-    number = sum(below(rng, 1 << 32) << shift for shift in (0, 32, 64, 96))
-    number = number & ~(0xF000 << 64) & ~(0xC000 << 48) | (4 << 76) | (2 << 62)
-    text = f"{number:032x}"
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return str(UUID(int=sum(below(rng, 1 << 32) << shift for shift in (0, 32, 64, 96)), version=4))

@@ -11,7 +11,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from needlework.core.draws import below, draws, pick, sample
+from needlework.core.draws import below, different, draws, pick, sample
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
@@ -39,10 +39,7 @@ class LogQuestion:
 
 def _call_ids(rng: Random, count: int) -> list[str]:
     """Different ids of calls."""
-    ids: dict[str, None] = {}
-    while len(ids) < count:
-        ids[f"c-{below(rng, 16**6):06x}"] = None
-    return list(ids)
+    return different(count, lambda: f"c-{below(rng, 16**6):06x}")
 
 
 def _services(rng: Random, language: str, count: int) -> list[str]:

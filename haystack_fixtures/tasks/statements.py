@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from needlework.core.draws import below, digits, draws, pick, sample, shuffled
+from needlework.core.draws import below, different, digits, draws, pick, sample, shuffled
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
@@ -76,10 +76,7 @@ def distractor_depths(count: int) -> list[float]:
 
 def draw_numbers(rng: Random, count: int, size: int = 7) -> list[str]:
     """Different numbers of `size` digits."""
-    values: dict[str, None] = {}
-    while len(values) < count:
-        values[digits(rng, size)] = None
-    return list(values)
+    return different(count, lambda: digits(rng, size))
 
 
 def draw_keys(rng: Random, language: str, count: int, form: str = "", *, near: bool = False) -> list[str]:

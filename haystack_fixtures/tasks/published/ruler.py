@@ -12,7 +12,7 @@ from random import Random
 from string import ascii_uppercase
 from typing import Literal
 
-from needlework.core.draws import below, digits, draws, pick, sample, uuid4
+from needlework.core.draws import below, different, digits, draws, pick, sample, uuid4
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
@@ -176,9 +176,7 @@ def _chain(rng: Random, letters: int, unlike: str = "") -> tuple[str, tuple[str,
     value = unlike
     while value == unlike:
         value = str(10_000 + below(rng, 89_999))
-    names: dict[str, None] = {}
-    while len(names) <= _HOPS:
-        names["".join(pick(rng, ascii_uppercase) for _ in range(letters))] = None
+    names = different(_HOPS + 1, lambda: "".join(pick(rng, ascii_uppercase) for _ in range(letters)))
     return value, tuple(names)
 
 

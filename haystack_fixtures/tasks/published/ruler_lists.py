@@ -1,5 +1,6 @@
 """RULER: lists of words."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -9,7 +10,7 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any
 
-from needlework.core.draws import below, draws, pick, shuffled
+from needlework.core.draws import below, different, draws, pick, shuffled
 from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
@@ -118,13 +119,7 @@ def rank_counts(entries: int) -> list[int]:
 
     Where the floors of that N give more than `entries`, the rarest ranks give way.
     """
-    low, high = 1, 2
-    while sum(_floors(high)) < entries:
-        low, high = high, 2 * high
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if sum(_floors(middle)) < entries else (low, middle)
-    counts = _floors(low)
+    counts = _floors(bisect_left(range(4 * entries), entries, key=lambda nominal: sum(_floors(nominal))))
     surplus = sum(counts) - entries
     while surplus:
         taken = min(surplus, counts[-1])
@@ -144,10 +139,7 @@ def _floors(nominal: int) -> list[int]:
 
 def _ranked_words(rng: Random, count: int) -> list[str]:
     """The noise, then words by their rank."""
-    words: dict[str, None] = {_NOISE: None}
-    while len(words) < count:
-        words["".join(pick(rng, ascii_lowercase) for _ in range(_LETTERS))] = None
-    return list(words)
+    return [_NOISE, *different(count - 1, lambda: "".join(pick(rng, ascii_lowercase) for _ in range(_LETTERS)))]
 
 
 def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
