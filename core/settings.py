@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -25,28 +25,14 @@ Texts = Annotated[tuple[str, ...], ForEach(options.text)]
 Text = Annotated[str, options.any_text]
 
 
-class FamilyValues(Mapping[str, Parsed]):
-    """Values by option key; immutable, hashable. Not shown in `repr`: an address may hold a secret."""
+class FamilyValues(dict[str, Parsed]):
+    """Values by option key, never changed once made. Not shown in `repr`: an address may hold a secret."""
 
-    __slots__ = ("_values",)
-
-    def __init__(self, values: Mapping[str, Parsed] | None = None) -> None:
-        self._values = dict(sorted((values or {}).items()))
-
-    def __getitem__(self, key: str) -> Parsed:
-        return self._values[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._values.items()))
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(sorted(self.items())))
 
     def __repr__(self) -> str:
-        return f"FamilyValues({', '.join(self)})"
+        return f"FamilyValues({', '.join(sorted(self))})"
 
 
 class WrittenOptions(Struct, frozen=True, kw_only=True):

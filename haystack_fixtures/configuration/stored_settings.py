@@ -176,7 +176,7 @@ def settings_tables(settings: Settings) -> tuple[dict[str, Any], list[dict[str, 
 
     Families' options stand among them, those without a value as their defaults.
     """
-    options = msgspec.to_builtins(settings, enc_hook=_builtins)
+    options = msgspec.to_builtins(settings, enc_hook=str)
     suites = options.pop("suites")
     family = suites[0]["family"] if suites else {}
     options |= {key: family.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if not option.suite}
@@ -194,7 +194,7 @@ def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mappin
     try:
         tables = [{**suite, "family": _read_family(options, suite)} for suite in suites]
         settings = msgspec.convert({**options, "suites": tables}, Settings, dec_hook=_from_builtins)
-        json.dumps(msgspec.to_builtins(settings, enc_hook=_builtins), ensure_ascii=False).encode()  # no lone surrogates
+        json.dumps(msgspec.to_builtins(settings, enc_hook=str), ensure_ascii=False).encode()  # no lone surrogates
         for word in settings.model_arg:
             key_value(name, word)
         return settings
@@ -207,10 +207,6 @@ def _read_family(*tables: Mapping[str, Any]) -> FamilyValues:
     values = {key: table[key] for table in tables for key in FAMILY_OPTIONS.keys() & table.keys()}
     written = {key: as_written(key, value) for key, value in values.items() if value is not None}
     return without_defaults({key: FAMILY_OPTIONS[key].parse(key, value) for key, value in written.items()})
-
-
-def _builtins(value: object) -> object:
-    return dict(value) if isinstance(value, FamilyValues) else str(value)
 
 
 def _from_builtins(kind: type, value: Any) -> object:
