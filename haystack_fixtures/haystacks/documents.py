@@ -179,11 +179,6 @@ class DocumentSource:
     numbers: tuple[int, ...]  # numbers in the corpus, in order
     complete: bool  # there are no more
 
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return self.haystack.tokens
-
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:

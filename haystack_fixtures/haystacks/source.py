@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,27 +34,18 @@ _TOKENS_KEPT = 2_000_000  # of all texts in one cache together, about 40 bytes e
 Made = TypeVar("Made")
 
 
-class Encoding(Protocol):
-    """Anything with tokens."""
-
-    @property
-    def tokens(self) -> int: ...
-
-
-EncodedText = TypeVar("EncodedText", bound=Encoding)
-
-
-class TokenCache(Generic[EncodedText]):
+class TokenCache(Generic[Made]):
     """A cache of encoded texts, limited by their tokens; evicts the least recently used. May be shared by threads."""
 
-    def __init__(self, fewest: int) -> None:
-        """`fewest`: how many are kept at least, whatever their tokens."""
+    def __init__(self, fewest: int, encoded: Callable[[Made], Encoded]) -> None:
+        """`fewest`: how many are kept at least, whatever their tokens. `encoded`: a text's."""
         self._fewest = fewest
-        self._kept: OrderedDict[Hashable, EncodedText] = OrderedDict()
+        self._encoded = encoded
+        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
         self._tokens = 0
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], EncodedText]) -> EncodedText:
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The cached text of a key, else a new one by `make`."""
         with self._lock:
             if key in self._kept:
@@ -64,9 +55,9 @@ class TokenCache(Generic[EncodedText]):
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = made
-                self._tokens += made.tokens
+                self._tokens += len(self._encoded(made).ids)
             while self._tokens > _TOKENS_KEPT and len(self._kept) > self._fewest:
-                self._tokens -= self._kept.popitem(last=False)[1].tokens
+                self._tokens -= len(self._encoded(self._kept.popitem(last=False)[1]).ids)
         return made
 
 
@@ -90,11 +81,6 @@ class HaystackSource:
     corpus_chars: int  # length of one pass over the whole corpus; text repeats after it
     closing: Closing | None = None  # the units that end at `ends` are documents, not sentences
     _made: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict, init=False, repr=False)
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return len(self.encoded.ids)
 
     @property
     def closes(self) -> str:
@@ -137,7 +123,7 @@ class EncodedDocuments:
         self.corpus = corpus
         self.tokenizer = tokenizer
         self._cache_dir = cache_dir
-        self._encoded: TokenCache[EncodedDocument] = TokenCache(fewest=1)
+        self._encoded: TokenCache[EncodedDocument] = TokenCache(1, lambda document: document.encoded)
 
     def __getitem__(self, number: int) -> EncodedDocument:
         return self._encoded.get(number, lambda: encode_document(self.texts[number], self.tokenizer, self._cache_dir))
@@ -233,11 +219,6 @@ class EncodedDocument:
 
     encoded: Encoded
     ends: NDArray[np.int64]
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return len(self.encoded.ids)
 
 
 def encode_document(text: str, tokenizer: Tokenizer, folder: Path) -> EncodedDocument:

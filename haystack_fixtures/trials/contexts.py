@@ -76,8 +76,10 @@ class SourcePool:
         self._longest = max(max(each.lengths) for each in settings.suites)
         self._corpora: dict[tuple[object, ...], Corpus] = {}
         self._documents: dict[str, EncodedDocuments] = {}
-        self._sources: TokenCache[HaystackSource] = TokenCache(_SOURCES_KEPT)
-        self._document_sources: TokenCache[DocumentSource] = TokenCache(_SOURCES_KEPT)
+        self._sources: TokenCache[HaystackSource] = TokenCache(_SOURCES_KEPT, lambda source: source.encoded)
+        self._document_sources: TokenCache[DocumentSource] = TokenCache(
+            _SOURCES_KEPT, lambda source: source.haystack.encoded
+        )
         self._lock = threading.RLock()
 
     def corpus(self, suite: Suite) -> Corpus:
