@@ -174,7 +174,7 @@ def test_a_needle_or_answer_in_the_filler_is_an_error(bench):
         bench.build([LIGHTHOUSE, LIGHTHOUSE], [20, 50], 900)
     # An answer of its needle alone is no answer elsewhere, one of the filler is.
     for answers, flags in ((("7319",), ()), (("7319", "lanterns"), ("answer_elsewhere",))):
-        assert bench.build([LIGHTHOUSE], [50], 900, answers=answers).flags == flags
+        assert bench.build([LIGHTHOUSE, TEA], [90, 10], 900, answers=answers).flags == flags
 
 
 def test_a_forged_prompt_does_not_verify(bench):
