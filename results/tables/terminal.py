@@ -83,12 +83,14 @@ def terminal_heatmaps(panels: Sequence[Panel], screen: Screen) -> list[str]:
 
 
 def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
-    """Return a panel in at most `room` lines, or nothing."""
+    """Return a panel in at most `room` lines: its cells, the means by length alone, or nothing."""
     lines = [*_grid(panel, screen), *broken(_legend(panel), screen.width)]
+    if len(lines) > room:
+        lines = _grid(panel, screen, depths=False)
     return lines if len(lines) <= room else []
 
 
-def _grid(panel: Panel, screen: Screen) -> list[str]:
+def _grid(panel: Panel, screen: Screen, *, depths: bool = True) -> list[str]:
     """Return the panel's name and cells, in blocks of as many lengths as fit, and rows under the means."""
     lengths, labels, partly = length_labels(panel.lengths), [depth_label(depth) for depth in panel.depths], panel.partly
     aside = max(display_width(label) for label in ["depth", *labels]) + 1
@@ -109,10 +111,10 @@ def _grid(panel: Panel, screen: Screen) -> list[str]:
     def scores(tallies: Sequence[Tally | None]) -> list[str]:
         return [screen.cell(tally, cell, partly) for tally in tallies]
 
-    rows = [("depth", words(lengths))]
-    for depth, label in zip(panel.depths, labels, strict=True):
+    rows = [("depth" if depths else "tokens", words(lengths))]
+    for depth, label in zip(panel.depths, labels, strict=True) if depths else ():
         rows.append((label, scores([panel.cells.get((length, depth)) for length in panel.lengths])))
-    rows += [("mean", scores(panel.columns))] if len(labels) > 1 else []
+    rows += [("mean", scores(panel.columns))] if len(labels) > 1 or not depths else []
     rows += [(label, words(texts)) for label, texts in notes.items()]
     across = max(1, (screen.width - aside) // (cell + partly))
     blocks = [slice(first, first + across) for first in range(0, len(lengths), across)]
