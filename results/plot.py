@@ -15,7 +15,7 @@ from needlework.results.report.charts import bar_chart, panel_heatmap
 from needlework.results.report.section import BarChart, Chart
 from needlework.results.report.sections import section_charts
 from needlework.results.statistics.panels import Panel
-from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.suites.published import TASKS
 from needlework.results.style import COLORS as SCALES
 
 

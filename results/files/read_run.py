@@ -99,7 +99,7 @@ def report_with(
 ) -> RunReport:
     """The report of a run. `series`: those of an adaptive run's tests; `more`: for `run_report`."""
     from needlework.results.statistics.length_scores import parse_relative_to
-    from needlework.results.statistics.suites.needlebench import design_of
+    from needlework.results.statistics.suites.published import design_of
 
     return run_report(
         records,

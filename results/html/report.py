@@ -231,19 +231,14 @@ def _head(report: RunReport) -> dict[str, object]:
     made = [facts.name, facts.started[:10], facts.commit] if facts else []
     return {
         "run": on_one_line(" · ".join(filter(None, (*made, models))), 400),
-        "lead": _unbroken(on_one_line(f"{lead}.", 600)),
-        "rest": _unbroken(on_one_line(f"{rest[0].upper()}{rest[1:]}.", 1_200) if rest else ""),
-        "models": [_unbroken(on_one_line(sentence, 900)) for sentence in headline.models],
+        "lead": on_one_line(f"{lead}.", 600),
+        "rest": on_one_line(f"{rest[0].upper()}{rest[1:]}.", 1_200) if rest else "",
+        "models": [on_one_line(sentence, 900) for sentence in headline.models],
         "rests": headline.rests,
         "faults": [on_one_line(fault.text, 400) for fault in headline.faults[:_FAULTS]],
         "more_faults": sum(fault.count for fault in headline.faults[_FAULTS:]),
         "next": headline.next_run and headline.next_run.words,
     }
-
-
-def _unbroken(text: str) -> str:
-    """Return a text without line breaks between a number and its unit."""
-    return text.replace(" %", "\u00a0%").replace(" tokens", "\u00a0tokens")
 
 
 def _facts_tables(facts: RunFacts | None) -> list[dict[str, object]]:

@@ -109,8 +109,7 @@ def _board_charts(board: Board, number: str) -> tuple[Chart, ...]:
         return ()
     lines = {run.name: run.entries[board.task].by_length for run, _ in board.rows[:_DRAWN]}
     below = "of the answers with a score" if board.has_misses else ""
-    more = f", the first {_DRAWN} of {len(board.rows)}" if len(board.rows) > _DRAWN else ""
-    title = f"{board.task}: score over length{more}"
+    title = f"{board.task}: score over length"
     return tuple(score_lines(lines, chart_name("scores", board.task, number), title, below))
 
 

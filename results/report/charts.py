@@ -29,7 +29,7 @@ from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, Documen
 from needlework.results.statistics.leaderboard import BoardSeries
 from needlework.results.statistics.panels import Panel, Share, Tally
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.suites.ruler import RulerTable
+from needlework.results.statistics.suites.published import RulerTable
 from needlework.results.statistics.tasks import TaskScore
 from needlework.results.statistics.wording import points, range_words
 

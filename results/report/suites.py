@@ -8,8 +8,7 @@ from needlework.results.statistics import wording
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.run_facts import CostRow, LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
-from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
-from needlework.results.statistics.suites.ruler import TASKS, RulerTable
+from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench, NeedleBenchRow, Reach, RulerTable
 from needlework.results.style import NONE, first_few, length_label, one_line, percent, percent1
 
 _SHOWN = 3  # reasons for a missing score that are named

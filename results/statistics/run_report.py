@@ -18,8 +18,13 @@ from needlework.results.statistics.length_scores import BaselineChoice
 from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summarise
 from needlework.results.statistics.run_facts import CostRow, cost_rows
 from needlework.results.statistics.suites.data_sets import FieldTable, LevalSummary, field_tables, leval_summaries
-from needlework.results.statistics.suites.needlebench import NeedleBench, NeedleBenchDesign, needlebench
-from needlework.results.statistics.suites.ruler import RulerTable, ruler_tables
+from needlework.results.statistics.suites.published import (
+    NeedleBench,
+    NeedleBenchDesign,
+    RulerTable,
+    needlebench,
+    ruler_tables,
+)
 from needlework.results.statistics.tasks import (
     GateRow,
     Macro,

@@ -22,8 +22,7 @@ from needlework.results.statistics.run_followup import (
     statistics_of,
 )
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.suites.needlebench import HELD, NeedleBench
-from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import bar_words, share_words, tally_words, unscored_words
 from needlework.results.style import counted, length_label, length_labels, one_line, percent, percent1

@@ -279,8 +279,7 @@ def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, 
     lines = folded(f"report: {folder}/report.html{more}", width, "")
     missed, step = first_miss(report), headline.next_run
     if missed is not None and not quiet:
-        *first, end = folded(f"what the model saw: needlework prompt {folder} {missed}", width - 2)
-        lines += [*(f"{line} \\" for line in first), end]
+        lines += folded(f"what the model saw: needlework prompt {folder} {missed}", width)
     if step is not None and not quiet:
         lines += folded(f"next: {fit(step.words, 200)}", width)
     yield from ((line, "") for line in lines)

@@ -16,7 +16,7 @@ from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.section import BarChart, LineChart
 from needlework.results.report.sections import run_charts, run_sections
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.suites.published import TASKS
 from needlework.results.style import percent, percent1
 from needlework.results.tables.terminal import Screen, markdown_lines, run_lines
 from tests.results.builders import asked, new_record, write_run

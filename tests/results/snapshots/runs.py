@@ -13,8 +13,7 @@ from needlework.results.gates.decide import gate_rows, judge_gate
 from needlework.results.gates.gate import parse_gate
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.needlebench import design_of
-from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.suites.published import TASKS, design_of
 from tests.results.builders import asked, new_record
 
 MANIFEST = {

@@ -11,8 +11,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.needlebench import design_of
-from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.suites.published import TASKS, design_of
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.style import length_labels, percent1

@@ -14,11 +14,13 @@ from needlework.results.report.tasks import task_sections, twins_sections
 from needlework.results.statistics.absent import twins_of
 from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.needlebench import (
+from needlework.results.statistics.suites.published import (
+    TASKS,
     design_of,
     needlebench,
+    ruler_tables,
+    weighted,
 )
-from needlework.results.statistics.suites.ruler import TASKS, ruler_tables, weighted
 from needlework.results.statistics.tasks import macros, task_scores
 from tests.parity.cases import cases
 from tests.results.builders import changed, clopper_pearson, new_record
