@@ -21,7 +21,6 @@ from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.report.tasks import gate_sections, panel_findings, twins_sections
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.run_facts import RunFacts
-from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.wording import score_and_interval
@@ -124,32 +123,26 @@ def axes_data(lengths: Sequence[int], depths: Sequence[float | None]) -> dict[st
 
 _LISTED = 50
 _QUESTION, _ANSWER = 90, 110  # columns
-# What to look at first: what is no answer at all, then answers that say nothing, then wrong ones.
-_ORDER = ("error", "invalid", "censored", "unclear", "empty", "refused", "distractor", "wrong", "partial", "skipped")
+# What to look at first: answers without a verdict, then answers that say nothing, then wrong ones.
+_ORDER = ("censored", "unclear", "empty", "refused", "distractor", "wrong", "partial")
 
 
 def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[str, str]]:
-    """Return the trials that were not found, most telling first; controls left out.
+    """Return the answers that were not right, most telling first; controls left out.
 
-    Of those that failed for one reason, the first. `answer`: what it says; `place`: `panel,column,row`.
+    `answer`: what it says; `place`: `panel,column,row`. Failed trials are counted by reason at the top of the page.
     """
     numbers = {(panel.model, panel.task, panel.needle): at for at, panel in enumerate(panels)}
-    models, reasons = len({panel.model for panel in panels}), set()
+    models = len({panel.model for panel in panels})
     rows: list[dict[str, str]] = []
-    for record in sorted(
-        (record for record in records if record.outcome in _ORDER), key=lambda record: _ORDER.index(record.outcome)
-    ):
-        reason = reason_of(record) if record.outcome in FAULTS else ""
-        if reason in reasons or len(rows) == _LISTED:
-            continue
-        reasons |= {reason} - {""}
+    missed = (record for record in records if record.outcome in _ORDER)
+    for record in sorted(missed, key=lambda record: _ORDER.index(record.outcome))[:_LISTED]:
         number = numbers[record.model, record.task_label, trial_of(record).needle]
         panel = panels[number]
         parts = [panel_title(panel, models)] if len(panels) > 1 else []
         parts.append(f"{length_labels([record.length])[0]} tokens")
         parts += [f"depth {depth_label(record.depth)} %"] if record.depth is not None else []
-        error = record.error.message if record.error else ""
-        text = record.response.text or record.answer or error or record.why
+        text = record.response.text or record.answer or record.why
         rows.append(
             {
                 "outcome": record.outcome,
@@ -190,7 +183,7 @@ def html_text(
         "panels": panel_views(report),
         "overview": table_view(overview, [f"#panel-{at}" for at in numbers], numbers),
         "missed": missed_of([each.record for each in trials], panels),
-        "missed_all": sum(each.trial.outcome != "found" for each in trials),
+        "missed_all": sum(each.trial.outcome in _ORDER for each in trials),
         "gates": _section_views(gate_sections(report.gates, len(report.records)), report),
         "sections": _section_views(
             [*run_sections(replace(report, tasks=tasks)), *adaptive_sections(report.adaptive)], report

@@ -136,7 +136,7 @@ def _strict(records: Sequence[Record]) -> float | None:
 # NeedleBench's rows and weights are OpenCompass's (`configs/summarizers/needlebench.py`): S-RT (one needle), M-RT (one
 # needle at each depth), M-RS (a chain of two to five), by language, and their overall score. Two things are not
 # repeated: its S-RT row is made of the M-RT data, and a recovery after a drop resets its longest ATC chain.
-# A row with missing parts is no number: it says what is missing. The weights: the share of each part in the overall score.
+# A row with missing parts is no number: it says what is missing. The weights: shares of the overall score.
 WEIGHTS = {"v1": {"S-RT": 0.4, "M-RT": 0.3, "M-RS": 0.3}, "v2": {"S-RT": 1 / 3, "M-RT": 1 / 3, "M-RS": 1 / 3}}
 # A chain of the Ancestral Trace Challenge counts as held from this score on.
 HELD = 0.6
