@@ -187,10 +187,7 @@ OPENAI_MRCR = _beside(
     data_sets.ratio,
 )
 DEEPMIND_MRCR = _beside(
-    "deepmind_mrcr",
-    MRCR,
-    {"deepmind": data_sets.DEEPMIND},
-    lambda piece, right: data_sets.ratio(right, piece),
+    "deepmind_mrcr", MRCR, {"deepmind": data_sets.DEEPMIND}, lambda piece, right: data_sets.ratio(right, piece)
 )
 GRAPHWALKS = _beside(
     "graphwalks",

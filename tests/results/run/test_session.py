@@ -286,11 +286,11 @@ def entries_of(pytester, name):
     return json.loads((pytester.path / name).read_text())["benchmarks"]
 
 
-def test_answers_make_groups_of_latency_first_token_and_further_tokens(make_record):
+def test_answers_make_groups_of_latency_first_token_and_further_tokens():
     timings = [("found", 2.0), ("found", 1.0), ("error", 60.0), ("skipped", None), ("censored", None), ("found", 0.0)]
-    records = [make_record(repeat=9 - i, outcome=name, timing={"latency_s": s}) for i, (name, s) in enumerate(timings)]
+    records = [new_record(repeat=9 - i, outcome=name, timing={"latency_s": s}) for i, (name, s) in enumerate(timings)]
     (group,) = latency_groups(records)
-    streamed = make_record(timing={"latency_s": 2.0, "ttft_s": 0.5, "tokens_per_s": 50.0})
+    streamed = new_record(timing={"latency_s": 2.0, "ttft_s": 0.5, "tokens_per_s": 50.0})
 
     assert (group.name, group.seconds) == ("latency[niah-len1000]", (1.0, 2.0))
     assert {each.group: each.seconds for each in latency_groups([streamed])} == {

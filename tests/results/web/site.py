@@ -20,6 +20,7 @@ import uvicorn
 from needlework.results.web.app import PARAMETER, VARIABLE, build_app
 from needlework.results.web.command import find_sources
 from tests.chromium import Page
+from tests.results.builders import write_rows
 
 TOKEN = "token-of-the-tests"
 DOCUMENTS = {
@@ -37,12 +38,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "1": {"question": "Who kept a cat?", "answer": ["Mara Voss", "Voss"], "answer_doc": "harbour.txt"},
     "3": {"question": "What did the letter say?", "answer": "storms", "answer_doc": "lost.txt"},
 }  # fmt: skip
-
-
-def write_rows(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="ascii")
-    return path
 
 
 def write_predictions(folder, models, **more):

@@ -10,7 +10,8 @@ import pytest
 
 import needlework
 from tests.chromium import chromium_driver
-from tests.results.web.site import ROOT, TOKEN, Chrome, served, write_predictions, write_questions, write_rows
+from tests.results.builders import write_rows
+from tests.results.web.site import ROOT, TOKEN, Chrome, served, write_predictions, write_questions
 
 
 @pytest.fixture(scope="module")

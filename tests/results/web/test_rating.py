@@ -12,7 +12,8 @@ from needlework.results.records.journal import line_of
 from needlework.results.statistics.run_report import run_report
 from needlework.results.web.command import find_sources
 from needlework.results.web.ratings import read_items, sample_items
-from tests.results.web.site import Site, opened, write_predictions, write_rows
+from tests.results.builders import new_record, write_rows
+from tests.results.web.site import Site, opened, write_predictions
 
 
 def rate(site, place, answer, level, *, status=303, **more):
@@ -133,8 +134,8 @@ def test_a_broken_file_of_ratings_is_told_and_not_written_over(tmp_path):
     assert state.read_text() == '{"half'
 
 
-def test_the_document_of_a_trial_is_built_again(tmp_path, make_record):
-    write_json(tmp_path / "run" / "results.json", run_report([make_record(response={"text": "4711"})]))
+def test_the_document_of_a_trial_is_built_again(tmp_path):
+    write_json(tmp_path / "run" / "results.json", run_report([new_record(response={"text": "4711"})]))
     text = "Intro. " + "Story <b>. " * 90 + "End."
     placed = SimpleNamespace(name="tale.txt", start=7, end=len(text) - 4)
     prompt = SimpleNamespace(text=text, context=(7, len(text) - 4), placed=(placed,))
@@ -192,7 +193,7 @@ def test_two_files_of_one_model_are_two_models_where_they_answer_the_same(tmp_pa
 
 def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path):
     path = write_predictions(tmp_path / "p", {"one": ["a"]}) / "one.pred.jsonl"
-    path.write_text(path.read_text() + "{half\n[]\n")
+    path.write_text(path.read_text() + "\n{half\n[]\n")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "results.json").write_text('{"half')
     with opened(path, tmp_path / "run") as ann:
@@ -201,13 +202,13 @@ def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path):
             assert line in page
 
 
-def test_trials_of_runs_are_joined_by_their_id(tmp_path, make_record):
+def test_trials_of_runs_are_joined_by_their_id(tmp_path):
     texts = {"a": "The code is 4711.", "b": "No idea."}
     for model, text in texts.items():
         records = [
-            make_record(model=model, response={"text": text}, depth=0.0),
-            make_record(model=model, response={"text": ""}, depth=100.0, outcome="empty", answer=""),
-            make_record(model=model, outcome="error", depth=50.0, response={"text": ""}),
+            new_record(model=model, response={"text": text}, depth=0.0),
+            new_record(model=model, response={"text": ""}, depth=100.0, outcome="empty", answer=""),
+            new_record(model=model, outcome="error", depth=50.0, response={"text": ""}),
         ]
         write_json(tmp_path / model / "results.json", run_report(records))
     items = read(tmp_path)
@@ -216,12 +217,12 @@ def test_trials_of_runs_are_joined_by_their_id(tmp_path, make_record):
     assert items.items[0].group == items.items[1].group  # one needle and haystack
 
 
-def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path, make_record):
+def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path):
     absent = {"control": "absent", "absent": True}
     for model, depths in {"a": (0.0, 25.0, 50.0, 75.0), "b": (0.0, 50.0)}.items():
-        records = [make_record(model=model, depth=depth, response={"text": f"{model} {depth}"}) for depth in depths]
+        records = [new_record(model=model, depth=depth, response={"text": f"{model} {depth}"}) for depth in depths]
         gone = {"reference": absent, "needle": "code_absent", "expected": ["NOT FOUND"]}
-        records.append(make_record(model=model, depth=100.0, response={"text": "no"}, **gone))
+        records.append(new_record(model=model, depth=100.0, response={"text": "no"}, **gone))
         write_json(tmp_path / model / "results.json", run_report(records))
     items = read(tmp_path).items
     (once,) = sample_items(items, None)
@@ -232,6 +233,6 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path, make_recor
     assert sum(map(len, once.answers)) == 2, "both models answered in it"
 
 
-def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path, make_record):
-    (tmp_path / "journal.jsonl").write_text(f"{line_of(make_record(answer='4711', response={}))}\n")
+def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path):
+    (tmp_path / "journal.jsonl").write_text(f"{line_of(new_record(answer='4711', response={}))}\n")
     assert shown(read(tmp_path)) == [("What is the code?", {"mock": "4711"})]
