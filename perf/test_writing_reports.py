@@ -1,6 +1,8 @@
-"""Time of writing the files of a run of 10,000 trials, and the page of two such runs."""
+"""Time of writing the files of a run of 10,000 trials and the page of two such runs, and of opening the page."""
 
 import random
+import shutil
+import subprocess
 import time
 from hashlib import sha256
 
@@ -9,6 +11,7 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.core.record import record_of
 from needlework.results.html.comparison import comparison_html
+from needlework.results.html.report import html_text
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.run_report import run_report
@@ -64,3 +67,22 @@ def test_page_of_two_runs(benchmark, perf_row):
 
     assert len(benchmark.pedantic(page, rounds=1).encode()) < 3_000_000
     perf_row(what="page of two runs of 10,000 trials", ours=benchmark.stats.stats.min, unit="CPU s", target=15)
+
+
+def test_opening_a_page(tmp_path, perf_row):
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs chromium (apt-get install chromium)")
+    page, empty = tmp_path / "page.html", tmp_path / "empty.html"
+    page.write_text(html_text(run_report(records(100, 100, 1))), encoding="utf-8")
+    empty.write_text("<!doctype html><title>empty</title>", encoding="utf-8")
+
+    def seconds(path):
+        flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}")
+        start = time.perf_counter()
+        subprocess.run([chromium, *flags, "--dump-dom", path.as_uri()], check=True, capture_output=True, timeout=120)
+        return time.perf_counter() - start
+
+    bare, whole = (min(seconds(path) for _ in range(3)) for path in (empty, page))
+    note = f"beside an empty page's {bare:.1f} s"
+    perf_row(what="opening report.html of 10,000 trials in Chromium", ours=whole - bare, unit="s", target=3, note=note)
