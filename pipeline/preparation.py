@@ -11,7 +11,7 @@ from needlework.core.grid import Cell, Misfit, not_filled, nothing_fits, parse_t
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
 from needlework.haystack_fixtures.tasks.arms import split_label
-from needlework.haystack_fixtures.tasks.catalogue import Tasks, ask, grid_misfits, task_named
+from needlework.haystack_fixtures.tasks.catalogue import Tasks, ask, grid_and_misfits, task_named
 from needlework.haystack_fixtures.tasks.document_material import question_label
 from needlework.models.specs import runs_here
 from needlework.models.tokenizers.tokenizer import approximation
@@ -30,7 +30,7 @@ def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
     """
     settings = engine.settings
     by_series = _first_cells(engine, cells)
-    misfits = list(grid_misfits(settings, engine.tasks))
+    misfits = list(grid_and_misfits(settings, engine.tasks)[1])
     check_answer_room(engine, cells)
     errors = list[TooLongError]()
     for by_length in by_series.values():

@@ -157,22 +157,18 @@ def _field(line: str, text_field: str, where: str) -> str:
     return clean_text(text, where)
 
 
-def _folder(spec: str) -> Path | None:
-    """The folder that `cdme:FOLDER` or a path names; `None` for a name, a file, or a missing folder."""
-    try:
-        folder = Path(spec.removeprefix("cdme:")).expanduser()
-        return folder if folder.is_dir() and not spec.startswith("hf:") else None
-    except (OSError, ValueError, RuntimeError):
-        return None
-
-
 def presets_files(spec: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """A preset's file list, if it can be about this corpus: a corpus of another kind is read whole."""
-    folder = _folder(spec)
-    if folder is None:
-        return names if spec.startswith("cdme:") else ()
-    of_cdme = set(names) <= set(CDME_FILES) and not spec.startswith("cdme:")
-    return () if of_cdme and not any((folder / name).is_file() for name in names) else names
+    is_cdme = spec.startswith("cdme:")
+    try:
+        folder = Path(spec.removeprefix("cdme:")).expanduser()
+        is_folder = folder.is_dir() and not spec.startswith("hf:")
+    except (OSError, ValueError, RuntimeError):  # no name of a folder
+        is_folder = False
+    if is_cdme or not is_folder:
+        return names if is_cdme else ()
+    has_one = any((folder / name).is_file() for name in names)
+    return names if has_one or not set(names) <= set(CDME_FILES) else ()
 
 
 _DEFAULT_SPLIT = "train"

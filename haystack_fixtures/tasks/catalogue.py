@@ -139,17 +139,13 @@ def controls_of(task: Task, suite: Suite) -> tuple[str, ...]:
 def grid(settings: Settings, tasks: Tasks = TASKS) -> tuple[Series, ...]:
     """All cells of a run, in their standing order: by suite, needle, model, length, repeat, depth.
 
-    Suites whose lengths hold none of their needles are left out, see `grid_misfits`; `InputError` where all are.
+    Suites whose lengths hold none of their needles are left out, see `grid_and_misfits`; `InputError` where all are.
     """
-    return _grid(settings, tasks)[0]
+    return grid_and_misfits(settings, tasks)[0]
 
 
-def grid_misfits(settings: Settings, tasks: Tasks = TASKS) -> tuple[Misfit, ...]:
-    """The suites of a run that are left out of its grid."""
-    return _grid(settings, tasks)[1]
-
-
-def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[Misfit, ...]]:
+def grid_and_misfits(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[Misfit, ...]]:
+    """The grid of a run, and the suites that are left out of it."""
     pairs = [(task_named(suite.task, tasks), suite) for suite in settings.suites]
     for check in dict.fromkeys(task.check for task, _ in pairs if task.check):
         check([suite for task, suite in pairs if task.check == check])
