@@ -94,20 +94,16 @@ class OneLineParser(argparse.ArgumentParser):
         parsed, unknown = super().parse_known_args(args, namespace)
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
         if option is not None:
-            self.error(self._unknown(option))
+            name = option.lstrip("-")
+            written = (word for action in self._actions for word in action.option_strings if word.startswith("--"))
+            near = nearest(name.replace("_", "-"), (word[2:] for word in written))
+            hint = self._theirs.get(name) or (f"did you mean --{near}?" if near else "")
+            self.error(f"there is no {option}" + (f": {hint}" if hint else ""))
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end with exit code 2."""
         self.exit(2, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
-
-    def _unknown(self, option: str) -> str:
-        name = option.lstrip("-")
-        if name in self._theirs:
-            return f"there is no {option}: {self._theirs[name]}"
-        written = (word for action in self._actions for word in action.option_strings if word.startswith("--"))
-        near = nearest(name.replace("_", "-"), (word[2:] for word in written))
-        return f"there is no {option}" + (f": did you mean --{near}?" if near else "")
 
 
 def refuse(command: str, line: object) -> int:

@@ -83,7 +83,12 @@ def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> tuple
         became |= dict.fromkeys(parts, ours)
     if _TYPE in table:
         _once(where, became, "depth_spacing", _TYPE)
-        values["depth_spacing"] = _spacing(where, table, peer)
+        kind = str(table[_TYPE]).lower()
+        if kind not in ("linear", "sigmoid"):
+            raise InputError(where, f"{_TYPE} = {kind}", "use linear or sigmoid")
+        # LLMTest's rounding, or OpenCompass's: whose parameters stand beside it tells.
+        of_opencompass = peer == OPENCOMPASS or not (peer or {*_LENGTHS, *_DEPTHS[:2]} & table.keys())
+        values["depth_spacing"] = f"opencompass-{kind}" if of_opencompass else kind
         became[_TYPE] = "depth_spacing"
     if "length_means" not in values and became.keys() & {"context_lengths", "length", *_LENGTHS}:
         values["length_means"] = "context"  # as these names mean it
@@ -122,15 +127,6 @@ def _range(where: str, ours: str, ends: Sequence[Any], names: Sequence[str], pee
         first = next(name for name, end in zip(names, ends, strict=True) if end is not None)
         raise InputError(where, first, f"is a part of a range: give {' and '.join(missing)} too, or {ours}")
     return ":".join(map(str, parts))
-
-
-def _spacing(where: str, table: Mapping[str, Any], peer: str) -> str:
-    """LLMTest's rounding, or OpenCompass's: whose parameters stand beside it tells."""
-    kind = str(table[_TYPE]).lower()
-    if kind not in ("linear", "sigmoid"):
-        raise InputError(where, f"{_TYPE} = {kind}", "use linear or sigmoid")
-    of_opencompass = peer == OPENCOMPASS or not (peer or {*_LENGTHS, *_DEPTHS[:2]} & table.keys())
-    return f"opencompass-{kind}" if of_opencompass else kind
 
 
 def _language(value: Any) -> str:

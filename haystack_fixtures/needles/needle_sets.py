@@ -313,7 +313,9 @@ def draw_codes(language: str, *, seed: int, repeat: int | str, count: int = 1) -
     keys: set[str] = set()
     values: set[str] = set()
     while len(needles) < count:
-        key, noun = _key(language, rng), pick(rng, _words(language, "nouns"))
+        kinds = ("first", "second", "towns", "kinds", "nouns")
+        first, second, town, kind, noun = (pick(rng, _words(language, each)) for each in kinds)
+        key = f"{town}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {town}"
         value = str(1_000_000 + below(rng, 9_000_000))
         if key in keys or value in values:
             continue
@@ -334,8 +336,3 @@ def joint_codes(language: str, needles: tuple[Needle, ...]) -> JointQuestion:
     if language == "zh":
         return JointQuestion(f"以下各处的代码分别是什么：{'、'.join(keys)}？", "、".join(values))
     return JointQuestion(f"What are the codes for these places: {'; '.join(keys)}?", ", ".join(values))
-
-
-def _key(language: str, rng: random.Random) -> str:
-    first, second, town, kind = (pick(rng, _words(language, each)) for each in ("first", "second", "towns", "kinds"))
-    return f"{town}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {town}"

@@ -84,7 +84,10 @@ def _retrieval(kind: RetrievalKind, suite: Suite, cell: Cell, seed: int) -> Ques
 
     distractors = tuple(each.value for each in (more(_KNOWN) if kind.among else others))
     forms = sentences("niah", language)["several" if kind.several else "one"]
-    fields = _value_names(kind, language) | {"query": _joined(queries, language)}
+    *before, last = queries
+    comma, end = (", ", ", and ") if language == "en" else ("、", "和")
+    listed = f"{comma.join(before)}{end}{last}" if before else last
+    fields = _value_names(kind, language) | {"query": listed}
     question, values = forms["question"].format(**fields), tuple(each.value for each in targets)
     needles = [
         Needle(f"asked{number}", each.text, question, each.value, key=each.key, distractor_answers=distractors)
@@ -141,12 +144,6 @@ def _stream(rng: Random, made: Made, language: str) -> Iterator[str]:
 def _value_names(kind: RetrievalKind, language: str) -> dict[str, str]:
     one, more = sentences("niah", language)[kind.value]
     return {"one": one, "more": more}
-
-
-def _joined(queries: Sequence[str], language: str) -> str:
-    """`a`, or `a, b, and c`."""
-    *first, last = queries
-    return (f"{', '.join(first)}, and {last}" if language == "en" else f"{'、'.join(first)}和{last}") if first else last
 
 
 def _tracking(suite: Suite, cell: Cell, seed: int) -> Question:
