@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 from needlework.scoring.registry import SCORERS
-from tests.scoring.labelled import LABELS, SETS, labelled
+from tests.scoring.material import LABELS, SETS, labelled
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from needlework.scoring.match.match import MATCH
 from needlework.scoring.recording import ScoringResult, as_reference, score_all, score_exchange
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, Score, Scorer, outcome_of
-from tests.scoring.judges.planted import Exchange, Judge, Judging
+from tests.scoring.material import Exchange, Judge, Judging
 
 pytest_plugins = ["pytester"]
 

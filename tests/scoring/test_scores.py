@@ -16,7 +16,7 @@ from needlework.scoring.published.opencompass import squeeze
 from needlework.scoring.recording import as_reference, score_exchange, without_escapes
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, outcome_of
-from tests.scoring.judges.planted import Exchange
+from tests.scoring.material import Exchange
 
 SENTENCES = ("no", "Both", "who's", "walked", "owls", "1,250", "猫头鹰", "的", "了", "GPT", ".")
 

@@ -14,7 +14,7 @@ from needlework.models.mock import MockModel
 from needlework.models.model import Request
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.recording import score_exchange
-from tests.scoring.judges.planted import Exchange
+from tests.scoring.material import Exchange
 
 
 @cache

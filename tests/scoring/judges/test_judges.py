@@ -13,7 +13,7 @@ from needlework.scoring.judges.judges import check_prompt, judged, pair_messages
 from needlework.scoring.judges.replies import JudgeReplyError, parse_ruling
 from needlework.scoring.recording import score_exchange
 from needlework.scoring.scores import Reference
-from tests.scoring.judges.planted import Exchange, Judge, Judging
+from tests.scoring.material import Exchange, Judge, Judging
 
 REFERENCE = Exchange().reference
 YES, NO = '{"correct": true}', '{"correct": false}'

@@ -12,7 +12,7 @@ from needlework.scoring.folding import fold, read_han
 from needlework.scoring.match.match import match_score
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
-from tests.scoring.labelled import LABELS, SETS, judged, labelled
+from tests.scoring.material import LABELS, SETS, judged, labelled
 
 ROOT = Path(__file__).parents[3]
 ASKED = "What is the code for Bergen?"
