@@ -1,8 +1,7 @@
-"""What canaries, controls, NeedleBench's presets and rows of published data sets add to a run."""
+"""What canaries, NeedleBench's presets and rows of published data sets add to a run."""
 
 import pytest
 
-from needlework.results.prompt import rebuild, stored_run
 from needlework.results.rescore import main as rescore
 from tests.published_rows import graph_row, longbench_row, written
 
@@ -21,24 +20,6 @@ def test_a_model_that_saw_everything_gives_both_canaries_and_runs_with_and_witho
     project.run()
     assert not any("canaries_found" in record["details"]["flags"] for record in project.records())
     assert len(project.journal()) == 12
-
-
-def test_controls_have_cells_and_a_table_of_their_own(project):
-    result = project.run("--lengths=400", "--depths=0,100", "--controls=absent,focused")
-    result.stdout.fnmatch_lines(["score 100 %*n = 2*", "  task*focused %*invents %*abstains %*", "  niah*100 (n 1)*"])
-    records = project.records()
-    assert sorted(record["needle"] for record in records) == ["code", "code", "code_absent", "code_focused"]
-    assert {record["outcome"] for record in records} == {"found"}
-    by_needle = {record["needle"]: record for record in reversed(records)}
-    value = by_needle["code"]["expected"][0]
-    run = stored_run(project.runs / "r")
-    prompts = {name: rebuild(run, record["id"]).prompt.text for name, record in by_needle.items()}
-    assert {name: value in prompt for name, prompt in prompts.items()} == {
-        "code": True, "code_absent": False, "code_focused": True
-    }  # fmt: skip
-    assert all("reply exactly: NOT FOUND" in prompt for prompt in prompts.values())
-    assert len(prompts["code_focused"]) < 700 < len(prompts["code_absent"])
-    assert by_needle["code_absent"]["prompt"]["slack"] <= 2
 
 
 def test_needlebenchs_rows_are_told_everywhere(project, capsys):
