@@ -74,7 +74,7 @@ COUNTED = ("--tokenizer=server", "--verify-prompts", "--concurrency=1")
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
-def test_lengths_are_about_what_the_provider_counts(project, provider, pictures):
+def test_lengths_are_about_what_the_provider_counts(project, provider):
     with native_server(provider) as server:
         given = (f"--base-url={server.url}", "--lengths=600,window", "--model-arg=window=3000")
         result = project.run(*COUNTED, *given, model=f"{provider}:mm")
@@ -90,7 +90,6 @@ def test_lengths_are_about_what_the_provider_counts(project, provider, pictures)
         assert "approximate_length" in record["details"]["flags"]
     (name,) = project.json("manifest.json")["tokenizers"]
     assert "o200k_base scaled, off by" in name
-    assert "context length (tokens, about ±" in project.file(f"heatmap-niah-code-{provider}_mm.svg")
     for record in project.records():  # the server is away, and what it counted is kept with the run
         made = PromptsOfRuns()(project.runs / "r", record["id"])
         assert sha256(made.text.encode()).hexdigest() == record["prompt"]["sha256"]
