@@ -152,8 +152,8 @@ class EndSignals:
         if threading.current_thread() is not threading.main_thread():
             return
         for name in _NAMES:
-            number = getattr(signal, name, None)  # Windows has no SIGHUP
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            number = signal.Signals[name]
+            if signal.getsignal(number) is signal.SIG_DFL:
                 self._before[number] = signal.signal(number, self._end)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
@@ -168,7 +168,7 @@ class EndSignals:
     def end(self) -> None:
         """End the session now, from any thread; nothing after `ignore`."""
         self._heeded = True
-        if signal.SIGTERM in self._before and sys.platform != "win32":  # there it would end the process itself
+        if signal.SIGTERM in self._before:
             os.kill(os.getpid(), signal.SIGTERM)
 
     def stop(self) -> None:

@@ -3,6 +3,7 @@
 import math
 import re
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -277,8 +278,9 @@ def shard(option: str, value: str) -> str:
 def pattern(option: str, value: str) -> str:
     """A regular expression."""
     try:
-        re.compile(text(option, value))
-    except re.error as error:
+        with warnings.catch_warnings(action="error"):  # such as of "[[", which may mean something else one day
+            re.compile(text(option, value))
+    except (re.error, FutureWarning) as error:
         raise InputError(option, value, f"is no regular expression ({error})") from None
     return value
 

@@ -128,10 +128,6 @@ def command(
 
 def check_installed(recipe: Recipe, words: Sequence[str]) -> None:
     """Refuse a command that is not there. Raises `InputError`."""
-    if sys.platform == "win32":
-        raise InputError(
-            "--serve", recipe.engine, "works on Linux and macOS; start the server yourself, with --base-url"
-        )
     if recipe.needs and find_spec(recipe.needs) is None:
         raise InputError("--serve", recipe.engine, f"{recipe.needs} is not installed: {recipe.install}")
     if shutil.which(words[0]) is None:

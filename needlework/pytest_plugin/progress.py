@@ -121,7 +121,7 @@ def progress_of(config: pytest.Config, *, adaptive: bool) -> ProgressLine | None
     output = output_of(config) if is_shown else None
     if output is None:
         return None
-    live = bool(reporter.hasmarkup and reporter.isatty) and sys.platform != "win32"
+    live = bool(reporter.hasmarkup and reporter.isatty)
     writer = reporter._tw  # noqa: SLF001 - the only object that knows the cursor's column
     return ProgressLine(writer, output, live=live, adaptive=adaptive)
 
