@@ -1,5 +1,6 @@
 """Workers of pytest-xdist: the values that they get, and the cells to come."""
 
+import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -118,7 +119,21 @@ def cells_to_come(config: pytest.Config) -> bool:
     """Whether the test files use the mark `cells`, as far as their source shows it."""
     paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
-    return any(b"mark.cells" in file.read_bytes() for file in files if file.suffix == ".py")
+    return any(_uses_mark(file.read_bytes()) for file in files if file.suffix == ".py")
+
+
+def _uses_mark(source: bytes) -> bool:
+    """Whether the code of a test file, not its strings or comments, has `mark.cells`."""
+    if b"mark.cells" not in source:
+        return False
+    try:
+        nodes = ast.walk(ast.parse(source))
+    except (SyntaxError, ValueError):
+        return True  # pytest says what is wrong with it
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "cells" and ast.unparse(node.value).endswith("mark")
+        for node in nodes
+    )
 
 
 def _path_named(name: str, config: pytest.Config) -> str:

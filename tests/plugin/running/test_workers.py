@@ -78,9 +78,19 @@ def test_one_process_where_there_is_one_device(project, gpus):
     assert not any("created: " in line for line in result.outlines)
 
 
+IN_A_STRING = '''
+SOURCE = """
+@pytest.mark.cells("niah")
+"""
+
+def test_it():
+    pass
+'''
+
+
 def test_tests_that_are_no_cells_keep_their_workers(project, gpus):
     gpus("")
-    project.pytester.makepyfile(test_plain="def test_it(): pass")
+    project.pytester.makepyfile(test_plain=IN_A_STRING)
     result = project.run("-n2", "--collect-only", "test_plain.py", model="smollm2")
 
     assert "one process" not in header(result)
