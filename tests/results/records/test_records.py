@@ -17,6 +17,7 @@ from needlework.core.devices import Division, Shard
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
 from needlework.core.record import PromptFacts, Record, decode_record, encode_record, read_record, record_of
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (
@@ -31,7 +32,13 @@ from needlework.results.records.journal import (
     stored_answers,
 )
 from needlework.results.records.manifest import with_known
-from needlework.results.records.run_folder import Planned, check_run_file, read_shard_file, write_shard_file
+from needlework.results.records.run_folder import (
+    Planned,
+    check_run_file,
+    read_shard_file,
+    run_folder,
+    write_shard_file,
+)
 from needlework.results.records.samples import (
     began,
     by_test,
@@ -437,3 +444,14 @@ def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):
     check_run_file(inside)
     with pytest.raises(InputError, match="is a link that leads out of its folder"):
         check_run_file(outside)
+
+
+@pytest.mark.parametrize(("name", "more"), [("r" * 200, "r"), ("é" * 100, "é")])
+def test_a_run_name_has_at_most_200_bytes(name, more, tmp_path):
+    def folder(run_name):
+        given = {"model": ["mock:perfect"], "results_dir": str(tmp_path), "run_name": run_name}
+        return run_folder(resolve_settings(given, {}, tmp_path))
+
+    assert folder(name) == tmp_path / name
+    with pytest.raises(InputError, match=r"--run-name: .*up to 200 bytes"):
+        folder(name + more)
