@@ -184,7 +184,7 @@ class Timing(_Facts):
 
 
 class Record(Struct, kw_only=True):
-    """One trial. `score` is 0..1, or null whenever the outcome is one of `UNSCORED`.
+    """One trial. `score` is 0..1 where the outcome is one of `SCORED`, else null.
 
     `test`: the test that asked, where several tests asked the same cell. What `needle` consists of: the `panel` that it
     is shown in, its question or row (`item`), the `arm` in which that is asked. `sample`: the number of the independent
@@ -273,7 +273,9 @@ def record_of_cell(
 QUESTIONS = "questions"
 """The panel of questions, in place of a needle's name."""
 OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
-_DATA_SETS = ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2", "longbench_v2_closed_book")
+_DATA_SETS = (
+    "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2", "longbench_v2_closed_book", "aa_lcr",
+)  # fmt: skip
 _LEVAL = "leval_"
 # The questions of one document are one sample; these share a prompt of worked examples, which makes nothing alike.
 _LEVAL_APART = "leval_gsm100"
@@ -292,9 +294,9 @@ class LabelParts(NamedTuple):
     item: str = ""
     """The question, or the row of a data set: `q0`, `doc3_q7`; empty for a needle."""
     arm: str = ""
-    """A retriever (`bm25`, `dense`) or what is missing (`absent`, `near`, `focused`); several are joined by `_`."""
+    """A retriever (`bm25`, `dense`) or a control (`absent`, `near`, `focused`); several are joined by `_`."""
     sample: int | None = None
-    """The number of the independent sample; `None` where the repeat is."""
+    """The number of the independent sample; `None` where each repeat is one."""
 
 
 @lru_cache(maxsize=4_096)  # a run has few labels, and asks for each of its trials many times
@@ -353,9 +355,9 @@ def record_of(fields: object) -> Record:
 
 
 def _of_this_version(line: object) -> object:
-    """A line of a journal; one of the last version's as this version has it.
+    """A line of a journal, converted if the last version wrote it.
 
-    That one named the test within the task, and had two shorter kinds for answers that waited for their test.
+    That one named the test within `task`, and wrote waiting and judged answers in two shorter forms.
     """
     if not isinstance(line, dict):
         return line

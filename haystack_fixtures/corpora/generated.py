@@ -25,7 +25,7 @@ def generate_documents(language: str, seed: int, min_chars: int) -> tuple[str, .
     """Short stories with at least `min_chars` characters in all (one story at least).
 
     Asking for more characters only appends stories. No sentence occurs twice, in the whole tuple: "sentence" is the
-    text between two of `. ! ? 。 ！ ？` or line ends, so that short lines of dialogue count as well.
+    text between two of `. ! ? … 。 ！ ？` or line ends, so that short lines of dialogue count as well.
     """
     kit = load_kit(language)
     rng = draws(f"needlework generated {VERSION} {language} {seed}")
@@ -334,11 +334,11 @@ class Kit:
 
 
 def tables_sha256(language: str) -> str:
-    """Hash of the language's data files, whatever their line ends: a Windows checkout hashes the same."""
+    """Hash of the language's data files."""
     digest = hashlib.sha256()
     for name in FILES:
         digest.update(name.encode())
-        digest.update(_read(language, name).replace("\r\n", "\n").encode())
+        digest.update(_read(language, name).encode())
     return digest.hexdigest()
 
 

@@ -211,7 +211,7 @@ class ServedEmbedder:
         except TimeoutError:
             return AttemptFault("timeout", f"no answer in {self._connection.timeout_s:g} s", retry=True, sign="slow")
         except Exception as error:  # noqa: BLE001 - whatever a server thinks of is one line
-            return fault_of(error) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
+            return fault_of(error)
         try:
             content: Any = json.loads(reply.body)
         except (ValueError, RecursionError):

@@ -41,6 +41,8 @@ def collect_runs(paths: Sequence[Path], order: Order = "given", labels: Sequence
         raise InputError("--labels", ",".join(names), f"give one for each of the {len(runs)} runs")
     if not labels and len(set(names)) < len(names):
         names = [str(path) for path in paths]
+    if not labels and len(names) == 2 and names[0] == names[1]:
+        names[1] += " (again)"  # a run against itself differs in nothing: a check of the command
     if len(set(names)) < len(names):
         option, what = ("--labels", "one label") if labels else ("runs", "one of them")
         raise InputError(option, ", ".join(names), f"{what} is given twice")

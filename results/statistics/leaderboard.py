@@ -28,9 +28,9 @@ from needlework.results.style import one_line
 
 ALL = "all tasks"
 _json = JSONEncoder(sort_keys=True, default=str).encode
-# Of a suite: how a model is addressed, which is the model's own affair; and what a cell's identity has already.
+# Settings of a suite that set no runs apart: how a model is addressed, and what the hash of the trials has already.
 _ADDRESS = ("template", "system_prompt", "answer_budget", "thinking_budget", "answer_prefix", "length_buffer")
-_APART = frozenset(
+_NOT_COMPARED = frozenset(
     {*_ADDRESS, "lengths", "depths", "repeats", "spread", "tokenizer_model", "scorer", "retriever", "questions"}
     | {"documents", "data", "leval_data", "file_list", "data_limit"}
 )
@@ -45,7 +45,9 @@ class BoardEntry(Struct, frozen=True):
     scorers: frozenset[str]  # of the answers
     cells: str  # a hash of what was asked in each trial, what is right, and how it was asked and scored
     overall: Tally
-    options: Mapping[str, object]  # those that address the model, which two runs may differ in
+    options: Mapping[
+        str, object
+    ]  # in which runs of a board may differ: how the model is addressed, what is put beside the text
     scores: Floats  # of each trial, in the order of `cells`; 0 where one is missing
     samples: NDArray[np.int32]  # of each trial the number of its sample
     weights: Floats  # of each trial its weight in the score
@@ -145,7 +147,7 @@ def _of_all(entries: Sequence[BoardEntry]) -> BoardEntry:
 
 def _sort_key(record: Record) -> tuple[object, ...]:
     at = (record.needle, record.length, depth_order(record.depth), record.repeat)
-    return (*at, -1 if record.seed is None else record.seed, record.question)
+    return (*at, record.seed, record.question)
 
 
 def _right(record: Record) -> object:
@@ -164,7 +166,9 @@ def _mean(values: Iterable[int | None]) -> float | None:
 
 def _setting(manifest: Mapping[str, Any], task: str) -> list[object]:
     """A run's settings of a task: corpus, prompt and so on. Runs with others are ranked apart."""
-    suites = [{name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)]
+    suites = [
+        {name: value for name, value in suite.items() if name not in _NOT_COMPARED} for suite in _suites(manifest, task)
+    ]
     corpora, prompts = object_of(manifest.get("corpora")), object_of(manifest.get("prompts"))
     names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in suites})
     texts = [object_of(corpora.get(name)).get("sha256") for name in names]

@@ -21,7 +21,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
 _WIDE = 0.05  # half the width of an interval; above it, more trials are advised
 # Families with a fixed list of questions: a further repeat asks the same ones.
-_FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
+_FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2", "aa_lcr")
 _MANY = 0.05  # share of answers that were cut off, above which more room is advised
 _LASTING = ("client", "oom")  # kinds of errors that the same request would meet again
 
@@ -42,14 +42,14 @@ class FaultCount(Struct, frozen=True):
 
 
 class NextRun(Struct, frozen=True):
-    """A further run: its `--repeats` and what they decide (`what`); 0 where `what` is other advice."""
+    """A further run: its `--repeats` and what for (`what`); with 0 repeats `what` is the whole advice."""
 
     what: str
     repeats: int = 0
 
     @property
     def words(self) -> str:
-        """`the same command with --repeats 12 (to decide the length)`."""
+        """`the same command with --repeats 12 (for intervals half as wide)`, or the other advice."""
         return f"the same command with --repeats {self.repeats} ({self.what})" if self.repeats else self.what
 
 

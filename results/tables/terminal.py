@@ -93,7 +93,7 @@ def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
 def _grid(panel: Panel, screen: Screen, *, depths: bool = True) -> list[str]:
     """Return the panel's name and cells, in blocks of as many lengths as fit, and rows under the means."""
     lengths, labels, partly = length_labels(panel.lengths), [depth_label(depth) for depth in panel.depths], panel.partly
-    aside = max(display_width(label) for label in ["depth", *labels]) + 1
+    aside = max(display_width(label) for label in (["depth", *labels] if depths else ["tokens"])) + 1
     intervals = [column.interval for column in panel.columns]
     notes = {
         "range": [range_words(column.range, whole=True) if column.range else "" for column in panel.columns],
@@ -189,7 +189,10 @@ def markdown_lines(report: RunReport) -> list[str]:
 
 
 def next_line(report: RunReport, folder: str) -> str:
-    """Return the next step after the run, with `folder` as the user would write it; failures first."""
+    """Return the last line of `-v` and of `merge`: failed trials to retry, and where the report is.
+
+    `folder`: as the user would write it. Further repeats are advised in the short ending alone.
+    """
     again = retry_words(report.records, report.facts.name if report.facts else "")
     line = f"next: {again}{'; ' if again else ''}open {folder}/report.html (a click on a cell shows its answers)"
     missed = first_miss(report)
@@ -213,7 +216,7 @@ def ending(
     models = () if quiet else headline.models[:_MODELS]
     above = [*folded(headline.sentence, width, ""), *(line for text in models for line in _cut(f"- {text}", width))]
     notes = [*([] if quiet else report.notes), *skipped]
-    below = [*_fault_lines(headline, notes, width), *_next_lines(report, headline, folder, width, quiet=quiet)]
+    below = [*_fault_lines(headline, notes, width), *_report_lines(report, headline, folder, width, quiet=quiet)]
     yield from ((line, "") for line in above)
     room = MOST - last - len(above) - len(below) - 2
     if not quiet and room > 0:
@@ -273,7 +276,7 @@ def _fault_lines(headline: Headline, notes: Sequence[str], width: int) -> Iterat
             yield f"and {len(texts) - most} more, in the report", color
 
 
-def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
+def _report_lines(report: RunReport, headline: Headline, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
     """Give where the report is, what the model saw of a miss, and what to run next."""
     more = "" if quiet else "  (a click on a cell shows its answers; -v prints every table)"
     lines = folded(f"report: {folder}/report.html{more}", width, "")

@@ -1,4 +1,4 @@
-"""Faults of servers, gateways and proxies: refusals, and answers that arrive broken, late or never."""
+"""Faults of servers, gateways and proxies on the wire: refusals, and answers that arrive broken, slowly or in part."""
 
 import gzip
 import json
@@ -299,7 +299,7 @@ def filtered_elsewhere(turn):
 
 
 def until(seconds):
-    """429 on the first try, with the point in time when the next one is welcome."""
+    """429 on the first try; `Retry-After` is a point in time, in seconds since 1970."""
 
     def admit(turn):
         return turns.error(429, "slow down", Retry_After=str(time.time() + seconds)) if turn.attempt == 1 else None

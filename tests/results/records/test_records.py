@@ -16,8 +16,17 @@ from msgspec import to_builtins
 from needlework.core.devices import Division, Shard
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
-from needlework.core.record import PromptFacts, Record, decode_record, encode_record, read_record, record_of
+from needlework.core.record import (
+    PromptFacts,
+    Record,
+    decode_record,
+    encode_record,
+    label_parts,
+    read_record,
+    record_of,
+)
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import PUBLISHED_TASKS
 from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (
@@ -455,3 +464,8 @@ def test_a_run_name_has_at_most_200_bytes(name, more, tmp_path):
     assert folder(name) == tmp_path / name
     with pytest.raises(InputError, match=r"--run-name: .*up to 200 bytes"):
         folder(name + more)
+
+
+@pytest.mark.parametrize("task", [task.name for task in PUBLISHED_TASKS])
+def test_questions_of_a_data_set_are_one_panel(task):
+    assert label_parts(task, "q001")[:2] == ("questions", "q001")
