@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from needlework.core.record import OWN_DOCUMENTS, UNSCORED, Record
-from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.haystack_fixtures.tasks.catalogue import PUBLISHED_TASKS, family_of
+from needlework.haystack_fixtures.tasks.published.leval import FAMILY as LEVAL
 from needlework.results.records.samples import grouped, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.panels import Panel
@@ -21,7 +22,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
 _WIDE = 0.05  # half the width of an interval; above it, more trials are advised
 # Families with a fixed list of questions: a further repeat asks the same ones.
-_FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2", "aa_lcr")
+_FIXED = {LEVAL, *(task.family for task in PUBLISHED_TASKS)}
 _MANY = 0.05  # share of answers that were cut off, above which more room is advised
 _LASTING = ("client", "oom")  # kinds of errors that the same request would meet again
 
@@ -141,12 +142,14 @@ def basis_of(report: RunReport) -> str:
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
     # A question of several models, controls or retrievers counts once. Tasks on the user's own documents share their
     # samples; a sample of L-Eval is a document.
-    samples = set()
+    samples = set[object]()
     tasks = {entry.trial.task for entry in report.asked}
-    leval = {task for task in tasks if family_of(task_of(task)) == "leval"}
+    leval = {task for task in tasks if family_of(task_of(task)) == LEVAL}
     for entry in report.asked:
         task, panel = entry.trial.task, entry.trial.needle
-        own_documents = task_of(task) in OWN_DOCUMENTS
-        samples.add((not own_documents and task, not own_documents and task not in leval and panel, entry.trial.sample))
+        if task_of(task) in OWN_DOCUMENTS:
+            samples.add(entry.trial.sample)
+        else:
+            samples.add((task, "" if task in leval else panel, entry.trial.sample))
     what = "independent document" if leval and leval == tasks else "independent question"
     return f"{counted(len(report.records), 'trial')} of {counted(len(samples), what)}{without}"
