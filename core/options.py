@@ -147,6 +147,23 @@ def path(option: str, value: str) -> str:
     raise InputError(option, value, "is no path; write the whole path")
 
 
+HUB = "hf:"
+
+
+def path_or_hub(option: str, value: str) -> str:
+    """A path, or `hf:NAME` as it is."""
+    return value if value.startswith(HUB) else path(option, value)
+
+
+def conditions(option: str, value: str) -> tuple[str, ...]:
+    """`n_needles=8,difficulty=hard|easy` as a tuple of conditions."""
+    parts = tuple(part.strip() for part in text(option, value).split(","))
+    for part in parts:
+        if not re.fullmatch(r"[\w]+\s*=\s*\S.*", part):
+            raise InputError(option, part, "write COLUMN=VALUE, or COLUMN=VALUE|VALUE, with commas between them")
+    return parts
+
+
 def any_text(option: str, value: str) -> str:
     """Any text, an empty one too."""
     try:
@@ -251,7 +268,7 @@ def one_of(*choices: str) -> Parser:
     return parse
 
 
-def some_of(*choices: str, or_none: bool = False) -> Parser:
+def some_of(*choices: str, or_none: bool = False) -> Callable[[str, str], tuple[str, ...]]:
     """Words of a list; `or_none`: the word `none` stands for an empty one."""
 
     def parse(option: str, value: str) -> tuple[str, ...]:
@@ -263,6 +280,13 @@ def some_of(*choices: str, or_none: bool = False) -> Parser:
         return chosen
 
     return parse
+
+
+def retrievers(option: str, value: str) -> tuple[str, ...]:
+    """Names of retrievers, in capitals or not."""
+    if value.strip().lower() == "adaembedding":  # long-context-eval's
+        raise InputError(option, value, "is --retriever dense --embedder openai:text-embedding-ada-002")
+    return some_of("none", "bm25", "dense")(option, value.lower())
 
 
 def shard(option: str, value: str) -> str:

@@ -6,14 +6,14 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from needlework.core import options
 from needlework.core.errors import InputError
 from needlework.core.grid import DEPTH_SPACINGS, LENGTH_SPACINGS, parse_tokens
-from needlework.core.options import ForEach, Parsed
+from needlework.core.options import ForEach
 
 # Checked where settings are read from a file. A grid has at least one length and one depth.
 Count = Annotated[int, Meta(ge=0, lt=10**12)]
@@ -23,16 +23,6 @@ Percent = Annotated[float, Meta(ge=0, lt=1e12), options.percent]
 Amount = Annotated[float, Meta(ge=0, lt=1e12)]
 Texts = Annotated[tuple[str, ...], ForEach(options.text)]
 Text = Annotated[str, options.any_text]
-
-
-class FamilyValues(dict[str, Parsed]):
-    """Values by option key, never changed once made. Not shown in `repr`: an address may hold a secret."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(sorted(self.items())))
-
-    def __repr__(self) -> str:
-        return f"FamilyValues({', '.join(sorted(self))})"
 
 
 class WrittenOptions(Struct, frozen=True, kw_only=True):
@@ -54,7 +44,39 @@ class WrittenSuite(Struct, frozen=True, kw_only=True):
     answer: Text | None = None
 
 
-class Suite(Struct, frozen=True, kw_only=True):
+class FamilyOptions(Struct, frozen=True, kw_only=True):
+    """Options of one family of tasks each; a trial's key has only those that are not the default."""
+
+    # The user's documents.
+    documents: Annotated[str, options.path] | None = None  # their folder
+    questions: Annotated[str, options.path] | None = None  # the file of questions about them
+    questions_model: str | None = None  # writes the questions as the run begins
+    questions_model_base_url: str | None = None
+    questions_model_api_key_env: Annotated[str, options.variable] = "OPENAI_API_KEY"
+    vote: Count = 0  # answers over orders of the documents that vote, 0 for none
+    # L-Eval.
+    leval_data: Annotated[str, options.path] | None = None  # where its files lie
+    leval_subset: Literal["scored", "llm", "human", "both"] = "scored"  # the rows that are asked
+    leval_truncation: Literal["exact", "compat"] = "exact"  # how documents are cut
+    leval_length_hint: bool = True  # whether open questions tell the length of the reference
+    no_truncate: bool = False  # whether documents that are too long are skipped
+    # Published data sets.
+    data: Annotated[str, options.path_or_hub] | None = None  # file, folder or `hf:NAME` of the user's copy
+    data_where: Annotated[tuple[str, ...], options.conditions] = ()  # `COLUMN=VALUE|VALUE` that a row has to meet
+    data_limit: Count = 0  # rows of each group, 0 for all
+    data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
+    data_window: Tokens = 120_000  # of a whole prompt that is cut by `compat`
+    # Documents that can be retrieved. `retriever`: how they are shown, each a series of cells; `none`: as they are.
+    retriever: Annotated[tuple[Literal["none", "bm25", "dense"], ...], options.retrievers] = ("none",)
+    chunk_size: str = "1000"  # as written: characters, or tokens with a `t`
+    chunk_overlap: str = "200"
+    retrieve: Positive = 4  # chunks that are shown
+    embedder: str | None = None  # finds chunks by vectors, in this process or behind a server
+    embedder_base_url: str | None = None
+    embedder_api_key_env: Annotated[str, options.variable] = "OPENAI_API_KEY"
+
+
+class Suite(FamilyOptions, frozen=True, kw_only=True):
     """One task with its grid, text, needles and prompt.
 
     A field is the option of its name, where `options.toml` has words for it; others say what they are. Lengths and
@@ -87,7 +109,6 @@ class Suite(Struct, frozen=True, kw_only=True):
     tokenizer_model: str | None = None  # key of a preset: counts tokens in place of the model's own tokenizer
     variants: tuple[str, ...] = ()  # key of a preset: those of the task's variants that are asked
     judge_by_default: bool = False  # key of a preset: as published, a judge scores where the run has one
-    family: FamilyValues = FamilyValues()  # options of one family of tasks, read with `family_options`
     spread: bool = False  # of --depths: each sample is asked at one of the depths
     repeats_per_file: Count = 0  # trials on each file of `file_list`, one file a haystack; 0: haystacks are of all
     window: bool = False  # of --lengths: one is the model's window; until that is known, it is none of `lengths`
@@ -101,6 +122,9 @@ class Suite(Struct, frozen=True, kw_only=True):
     def kept_free(self) -> int:
         """Tokens of a length that stay free: of the prompt, or of the context if `length_means` says so."""
         return self.length_buffer + (self.answer_tokens if self.length_means == "total" else 0)
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -171,18 +195,13 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.server_id or self.base_url
 
     def __repr__(self) -> str:
-        shown = (name for name in self.__struct_fields__ if name not in _SECRET)
-        return f"Settings({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        return _shown(self)
 
 
-_SECRET = ("model_arg", "base_url", "judge_base_url", "serve")
-Kind = TypeVar("Kind", bound=Struct)
-
-
-def family_options(suite: Suite, kind: type[Kind]) -> Kind:
-    """A family's options as its Struct, whose fields are option keys; missing ones have their defaults."""
-    values: Any = {name: suite.family[name] for name in kind.__struct_fields__ if name in suite.family}
-    return kind(**values)
+def _shown(table: Suite | Settings) -> str:
+    """The fields without those that may hold a secret."""
+    names = (name for name in table.__struct_fields__ if name not in ("model_arg", "serve") and "base_url" not in name)
+    return f"{type(table).__name__}({', '.join(f'{name}={getattr(table, name)!r}' for name in names)})"
 
 
 @dataclass(frozen=True, slots=True)

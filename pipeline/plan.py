@@ -8,8 +8,8 @@ from pathlib import Path
 
 from needlework.core.errors import printable
 from needlework.core.grid import Cell, depth_label
-from needlework.core.settings import Suite, family_options, prices_of
-from needlework.haystack_fixtures.retrieval.search import RetrievalOptions, chunking
+from needlework.core.settings import Suite, prices_of
+from needlework.haystack_fixtures.retrieval.search import chunking
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.models.local.memory import Described, gib
 from needlework.models.served.batch import BatchTransport, RequestFiles
@@ -87,8 +87,7 @@ def _needles(engine: Engine, group: Sequence[Cell]) -> str:
     words = f"needle {group[0].needle}" if len(needles) == 1 else f"{len(needles)} questions"
     if not series.retriever:
         return words
-    options = family_options(series.suite, RetrievalOptions)
-    return f"{words}, {series.retriever} ({options.retrieve} chunks of {options.chunk_size})"
+    return f"{words}, {series.retriever} ({series.suite.retrieve} chunks of {series.suite.chunk_size})"
 
 
 def _grid_lines(engine: Engine, group: Sequence[Cell]) -> Iterator[str]:
@@ -120,13 +119,12 @@ _AROUND_CHUNKS = 150  # tokens of template and question, about
 def _retrieved_tokens(engine: Engine, cell: Cell) -> int:
     """About how many tokens a prompt has whose context is retrieved: chunks of the size that is asked for."""
     builder, suite = engine.builder(cell), engine.series_of(cell).suite
-    options = family_options(suite, RetrievalOptions)
-    rule = chunking(options.chunk_size, options.chunk_overlap)
+    rule = chunking(suite.chunk_size, suite.chunk_overlap)
     size = rule.size
     if rule.unit == "characters":
         sample = max((text[:size] for text in builder.corpus(suite).documents), key=len, default="word " * (size // 5))
         size = len(builder.tokenizer.encode(sample).ids)
-    return options.retrieve * size + _AROUND_CHUNKS
+    return suite.retrieve * size + _AROUND_CHUNKS
 
 
 def _extra_tokens(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:

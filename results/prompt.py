@@ -22,12 +22,11 @@ from needlework.core.files import default_cache_dir
 from needlework.core.grid import parse_id
 from needlework.core.prompts import Prompt
 from needlework.core.record import Record, RetrievalFacts, record_of
-from needlework.core.settings import READ, READ_HELP, FamilyValues, Places, Settings, family_options
+from needlework.core.settings import READ, READ_HELP, Places, Settings
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
 from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid, with_tasks
 from needlework.haystack_fixtures.tasks.published.leval import own_tasks
-from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.specs import is_plugin, is_served, resolve_tokenizer
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -80,7 +79,7 @@ class PromptsOfRuns:
     def __call__(self, run: Path, cell_id: str) -> Prompt:
         """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
         stored = stored_run(run, self._named)
-        retrieves = any("retriever" in suite.family for suite in stored.settings.suites)
+        retrieves = any(set(suite.retriever) - {"none"} for suite in stored.settings.suites)
         retrieval = _record(run, cell_id).prompt.retrieval if retrieves else None
         with self._turn:
             return self._open(stored).build(cell_id, retrieval).prompt
@@ -153,7 +152,7 @@ class StoredTrials:
     def __init__(self, run: StoredRun) -> None:
         self._run = run
         self._settings = confined(_of_prompts(without_servers(run.settings)), run.places)
-        data = dict.fromkeys(family_options(suite, LevalOptions).leval_data for suite in self._settings.suites)
+        data = dict.fromkeys(suite.leval_data for suite in self._settings.suites)
         self._tasks: Tasks = with_tasks([task for path in data for task in own_tasks(path)])
         self._series = {
             (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
@@ -202,10 +201,5 @@ class StoredTrials:
 
 def _of_prompts(settings: Settings) -> Settings:
     """The settings without options that name files which no prompt is made of."""
-    suites = tuple(
-        replace(suite, family=FamilyValues({**suite.family, "embedder": _NO_EMBEDDER}))
-        if "embedder" in suite.family
-        else suite
-        for suite in settings.suites
-    )
+    suites = tuple(replace(suite, embedder=_NO_EMBEDDER) if suite.embedder else suite for suite in settings.suites)
     return replace(settings, suites=suites, judge_prompt=None, baseline=None, gate=())

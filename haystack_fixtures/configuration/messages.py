@@ -1,17 +1,15 @@
 """Notes on options: unused ones, and how words were taken."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 
 from needlework.core.errors import InputError, printable
 from needlework.core.grid import limit_note
 from needlework.core.prompts import Needle
-from needlework.core.settings import Settings, family_options
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
-from needlework.haystack_fixtures.retrieval.search import RetrievalOptions
-from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
 from needlework.models.specs import runs_here
 
 _SHOWN = 60  # characters
@@ -65,14 +63,14 @@ _OF_TASKS = {
 }
 
 
-def _retrievers(settings: Settings) -> set[str]:
+def _retrievers(settings: Settings) -> Set[str]:
     """The retrievers of the tasks that have documents to retrieve from."""
     suites = [suite for suite in settings.suites if suite.task.startswith(_RETRIEVING)]
-    return {name for suite in suites for name in family_options(suite, RetrievalOptions).retriever} - {"none"}
+    return {name for suite in suites for name in suite.retriever} - {"none"}
 
 
 def _writes(settings: Settings) -> bool:
-    return any(family_options(suite, DocumentOptions).questions_model for suite in settings.suites)
+    return any(suite.questions_model for suite in settings.suites)
 
 
 # Other options, whether a run looks at them, and why it does not.

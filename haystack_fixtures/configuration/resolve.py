@@ -13,9 +13,9 @@ from needlework.core.files import prompt_text
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
 from needlework.core.options import Parsed, text
 from needlework.core.prompts import text_sha256
-from needlework.core.settings import FamilyValues, Settings, Suite
+from needlework.core.settings import FamilyOptions, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY, FAMILY_OPTIONS, OPTIONS, SUITE_KEYS
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OF_RUN, OPTIONS, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.configuration.presets import (
     Preset,
@@ -63,16 +63,13 @@ def resolve_settings(
     run = _run_values([*above, preset.run, *below])
     results_dir = Path(cast(str, run.pop("results_dir")))
     # An adaptive run's grid has every length and depth once; which samples are asked there is decided on the way.
-    once: dict[str, Any] = {"spread": False, "repeats": 1, "repeats_per_file": 0, "controls": ()}
-    changes = once if run["adaptive"] is not None else {}
+    once = {"spread": False, "repeats": 1, "repeats_per_file": 0, "controls": ()}
+    changes: dict[str, Any] = once if run["adaptive"] is not None else {}
     load = run["load"] = cast("tuple[str, ...] | None", run["load"]) or ()
     if len(load) == 1:  # one of several loads
         run["concurrency"] = int(load[0])
-    family = {key: run.pop(key) for key, option in FAMILY_OPTIONS.items() if not option.suite}
-    suites = tuple(
-        structs.replace(suite, family=without_defaults({**suite.family, **family}), **changes)
-        for suite in _suites(preset, above, below, tasks)
-    )
+    changes |= {key: run.pop(key) for key in OF_RUN}
+    suites = tuple(structs.replace(suite, **changes) for suite in _suites(preset, above, below, tasks))
     return Settings(
         preset=preset.name,
         suites=with_votes(suites),
@@ -198,24 +195,19 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
     for option in OPTIONS:
         if option.suite and option.key not in (*_OF_THE_GRID, *_OF_NEEDLES):
             value = _first_filled(levels, option.key)
-            values[option.key] = None if value is None else option.parse(f"--{option.name}", value)
+            values |= {} if value is None else {option.key: option.parse(f"--{option.name}", value)}
     # A system prompt may be empty on purpose: that is one too.
     values["system_prompt"] = cast("str | None", first(levels, "system_prompt"))
-    family = without_defaults({key: cast(Parsed, values.pop(key)) for key in FAMILY_OPTIONS.keys() & values.keys()})
-    for key, parse in SUITE_KEYS.items():
-        if key not in ("task", "num_repeats_per_file"):
-            values[key] = parse(key, written[key]) if key in written else None
+    for key in SUITE_KEYS.keys() & written.keys() - {"num_repeats_per_file"}:
+        values[key] = SUITE_KEYS[key](key, written[key])
     values |= _files(values, written, above)
     needles = inline_needles(levels) if written["task"] in TASKS else None
     if needles is not None:
-        values |= {"needle_set": needles.spec, "scorer": needles.scorer or values["scorer"]}
+        values |= {"needle_set": needles.spec, "scorer": needles.scorer or values.get("scorer")}
         if any(key in level for level in above for key in ("needle", "needles")):  # the suite's is about others
             values["keyword"] = None
     values |= _grid(levels, [written, *below])
-    values["judge_by_default"] = bool(values["judge_by_default"])
-    values["controls"] = values["controls"] or ()
-    values["variants"] = values["variants"] or ()
-    return Suite(task=written["task"], language=language, family=family, **cast("dict[str, Any]", values))
+    return Suite(language=language, **cast("dict[str, Any]", values))
 
 
 def _first_filled(levels: Sequence[Written], key: str) -> str | None:
@@ -228,7 +220,7 @@ def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequ
 
     A corpus of which no files are named is one: OpenCompass always names them.
     """
-    corpus, names = cast(str, values["corpus"]), cast("tuple[str, ...]", values["file_list"] or ())
+    corpus, names = cast(str, values["corpus"]), cast("tuple[str, ...]", values.get("file_list", ()))
     if "file_list" in written and not first(above, "file_list"):
         names = presets_files(corpus, names)
     key = "num_repeats_per_file"
@@ -333,18 +325,13 @@ def _texts(word: str) -> list[str]:
     return [word]
 
 
-def without_defaults(values: Mapping[str, Parsed]) -> FamilyValues:
-    """The values of families' options that are not the default."""
-    return FamilyValues({key: value for key, value in values.items() if value != FAMILY_OPTIONS[key].usual})
-
-
 # A cell names them, or they change no prompt.
-_OF_CELLS = ("controls", "variants", "spread", "window", "judge_by_default", "family")
-# What came later counts only where it differs from its default: keys of older runs stay what they were.
+_OF_CELLS = ("controls", "variants", "spread", "window", "judge_by_default")
+# What came later counts only where it differs from its default, as do options of one family: keys stay what they were.
 _CAME_LATER = {
     field.name: field.default
     for field in structs.fields(Suite)
-    if field.name in ("answer_prefix", "repeats_per_file", "length_means")
+    if field.name in ("answer_prefix", "repeats_per_file", "length_means", *FamilyOptions.__struct_fields__)
 }
 # Options of families that a key knows by other means, such as a file's hash or the needle's name, or that change none.
 _IN_OTHER_PARTS = (
@@ -359,8 +346,8 @@ def recipe_fields(suite: Suite) -> dict[str, object]:
     values = structs.asdict(suite) | {"lengths": (), "depths": (), "repeats": 0}
     unchanged = {key for key, usual in _CAME_LATER.items() if values[key] == usual}
     passed_over = {*_OF_CELLS, *unchanged, *_IN_OTHER_PARTS}
-    if "documents" in suite.family:
+    if suite.documents is not None:
         passed_over.add("questions")
-    if "retriever" not in suite.family:
+    if suite.retriever == ("none",):
         passed_over.update(_OF_RETRIEVED)
-    return {key: value for key, value in {**values, **suite.family}.items() if key not in passed_over}
+    return {key: value for key, value in values.items() if key not in passed_over}

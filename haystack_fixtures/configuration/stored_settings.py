@@ -12,10 +12,8 @@ from msgspec import structs
 
 from needlework.core.errors import InputError
 from needlework.core.options import Option, key_value
-from needlework.core.settings import READ, FamilyValues, Places, Settings, Suite
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY, FAMILY_OPTIONS
-from needlework.haystack_fixtures.configuration.presets import as_written
-from needlework.haystack_fixtures.configuration.resolve import without_defaults
+from needlework.core.settings import READ, FamilyOptions, Places, Settings, Suite
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OF_RUN
 from needlework.haystack_fixtures.corpora.corpus_named import NAMES
 from needlework.haystack_fixtures.needles.needle_sets import is_inline, is_own
 
@@ -71,15 +69,12 @@ def without_servers(settings: Settings) -> Settings:
     """The settings without everything that says how a server is reached or started.
     The identity of the answers stays: an address as the server's name."""
     usual = BY_KEY["api_key_env"].usual
-    suites = [
-        structs.replace(
-            suite, family=FamilyValues({key: value for key, value in suite.family.items() if key not in _OF_SERVERS})
-        )
-        for suite in settings.suites
-    ]
+    usual_of_servers = {
+        field.name: field.default for field in structs.fields(FamilyOptions) if field.name in _OF_SERVERS
+    }
     return structs.replace(
         settings,
-        suites=tuple(suites),
+        suites=tuple(structs.replace(suite, **usual_of_servers) for suite in settings.suites),
         model_arg=tuple(word for word in settings.model_arg if not reads_secret(word)),
         base_url=None,
         server_id=settings.server,
@@ -110,19 +105,13 @@ def confined(settings: Settings, places: Places) -> Settings:
 
 
 def _confined(table: _Table, places: Places) -> _Table:
-    changed = _changed(structs.asdict(table), places)
-    if isinstance(table, Suite):
-        if (file := _corpus_file(table.corpus)) is not None:
-            for name in table.file_list:
-                places.path("--file-list", os.path.join(file.path, name))  # noqa: PTH118 - a path as text
-        changed["family"] = FamilyValues({**table.family, **_changed(table.family, places)})
-    return structs.replace(table, **changed)
-
-
-def _changed(values: Mapping[str, Any], places: Places) -> dict[str, Any]:
-    """The values that may name files, made safe."""
+    if isinstance(table, Suite) and (file := _corpus_file(table.corpus)) is not None:
+        for name in table.file_list:
+            places.path("--file-list", os.path.join(file.path, name))  # noqa: PTH118 - a path as text
+    values = structs.asdict(table)
     texts = {key: value for key in values.keys() & _OF_OPTIONS.keys() if isinstance(value := values[key], str)}
-    return {key: safe_value(_OF_OPTIONS[key], value, places) for key, value in texts.items()}
+    changed = {key: safe_value(_OF_OPTIONS[key], value, places) for key, value in texts.items()}
+    return structs.replace(table, **changed)
 
 
 def safe_value(option: Option, value: str, places: Places) -> str:
@@ -172,17 +161,10 @@ def _cached(option: Option, value: str) -> str | None:
 
 
 def settings_tables(settings: Settings) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The settings as a manifest has them: a table of the run's options, and one of each suite's.
-
-    Families' options stand among them, those without a value as their defaults.
-    """
+    """The settings as a manifest has them: a table of the run's options, and one of each suite's."""
     options = msgspec.to_builtins(settings, enc_hook=str)
     suites = options.pop("suites")
-    family = suites[0]["family"] if suites else {}
-    options |= {key: family.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if not option.suite}
-    for suite in suites:
-        values = suite.pop("family")
-        suite |= {key: values.get(key, option.usual) for key, option in FAMILY_OPTIONS.items() if option.suite}
+    options |= {key: suite.pop(key) for suite in suites for key in OF_RUN}
     return options, suites
 
 
@@ -192,7 +174,8 @@ def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mappin
     Raises `InputError` with the `name` of the file, where fields are missing or of other types.
     """
     try:
-        tables = [{**suite, "family": _read_family(options, suite)} for suite in suites]
+        of_run = {key: options[key] for key in OF_RUN if key in options}
+        tables = [{key: value for key, value in {**of_run, **suite}.items() if value is not None} for suite in suites]
         settings = msgspec.convert({**options, "suites": tables}, Settings, dec_hook=_from_builtins)
         json.dumps(msgspec.to_builtins(settings, enc_hook=str), ensure_ascii=False).encode()  # no lone surrogates
         for word in settings.model_arg:
@@ -200,13 +183,6 @@ def read_settings(name: str, options: Mapping[str, Any], suites: Sequence[Mappin
         return settings
     except (AttributeError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise InputError(name, error, "is not a manifest of this version") from None
-
-
-def _read_family(*tables: Mapping[str, Any]) -> FamilyValues:
-    """The families' options of the run's table and a suite's. Raises `InputError`."""
-    values = {key: table[key] for table in tables for key in FAMILY_OPTIONS.keys() & table.keys()}
-    written = {key: as_written(key, value) for key, value in values.items() if value is not None}
-    return without_defaults({key: FAMILY_OPTIONS[key].parse(key, value) for key, value in written.items()})
 
 
 def _from_builtins(kind: type, value: Any) -> object:

@@ -1,7 +1,5 @@
 """A user's copy of a published data set, read row by row, and which of its rows are asked."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -12,18 +10,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from msgspec import Struct
+from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.core.grid import parse_tokens
-from needlework.core.options import path, text
+from needlework.core.options import HUB
 
 OPTION = "--data"
 KINDS = (".parquet", ".jsonl", ".json", ".csv")
 Row = Mapping[str, Any]
-_HUB = "hf:"
 _DATE = re.compile(r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)|(?P<m2>\d{1,2})[-/](?P<d2>\d{1,2})[-/](?P<y2>\d{4})")
 _SHOWN = 6  # values of a column that none of the conditions meets
 
@@ -113,7 +107,7 @@ def iso_date(value: object) -> str:
 
 def open_data(name: str, layout: DataSetLayout) -> DataSet:
     """Read what `--data` names; it stays in memory while its files do not change. Raises `InputError`."""
-    root = hub_folder(OPTION, name, KINDS) if name.startswith(_HUB) else Path(name)
+    root = hub_folder(OPTION, name, KINDS) if name.startswith(HUB) else Path(name)
     paths = _files(root, name)
     stamps = tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
     return _open(name, root, stamps, layout)
@@ -127,7 +121,7 @@ def hub_folder(option: str, location: str, endings: tuple[str, ...]) -> Path:
     """
     from huggingface_hub import snapshot_download
 
-    name, _, revision = location.removeprefix(_HUB).partition("@")
+    name, _, revision = location.removeprefix(HUB).partition("@")
     patterns = [f"*{ending}" for ending in endings]
     try:
         folder = snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=patterns)
@@ -249,21 +243,23 @@ def _opened_parquet(path: Path) -> Any:
         raise InputError(OPTION, path, f"is no parquet file ({error})") from None
 
 
-def chosen(data: DataSet, options: DataOptions, group: Callable[[RowSummary], object]) -> tuple[RowSummary, ...]:
+def chosen(
+    data: DataSet, where: Sequence[str], limit: int, group: Callable[[RowSummary], object]
+) -> tuple[RowSummary, ...]:
     """The rows that `--data-where` and `--data-limit` select, in file order. Raises `InputError`.
 
     `group`: rows of one group share a limit. Those that stay are the first by a hash of the row, so that a smaller
     limit asks a part of what a larger one does.
     """
     rows = data.entries
-    for condition in options.data_where:
+    for condition in where:
         rows = _meeting(data, rows, condition)
-    if not options.data_limit:
+    if not limit:
         return rows
     groups: dict[object, list[RowSummary]] = {}
     for entry in sorted(rows, key=_hash):
         groups.setdefault(group(entry), []).append(entry)
-    numbers = {entry.number for entries in groups.values() for entry in entries[: options.data_limit]}
+    numbers = {entry.number for entries in groups.values() for entry in entries[:limit]}
     return tuple(entry for entry in rows if entry.number in numbers)
 
 
@@ -287,27 +283,3 @@ def _meeting(data: DataSet, rows: Sequence[RowSummary], condition: str) -> tuple
 def _hash(entry: RowSummary) -> str:
     row = json.dumps(dict(entry.row), sort_keys=True, default=str)
     return sha256(row.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def conditions(option: str, value: str) -> tuple[str, ...]:
-    """`n_needles=8,difficulty=hard|easy` as a tuple of conditions."""
-    parts = tuple(part.strip() for part in text(option, value).split(","))
-    for part in parts:
-        if not re.fullmatch(r"[\w]+\s*=\s*\S.*", part):
-            raise InputError(option, part, "write COLUMN=VALUE, or COLUMN=VALUE|VALUE, with commas between them")
-    return parts
-
-
-def file_or_hub(option: str, value: str) -> str:
-    """A path, or `hf:NAME` as it is."""
-    return value if value.startswith(_HUB) else str(path(option, value))
-
-
-class DataOptions(Struct, frozen=True):
-    """The options of tasks of published data sets."""
-
-    data: Annotated[str, file_or_hub] | None = None  # file, folder or `hf:NAME` of the user's copy
-    data_where: Annotated[tuple[str, ...], conditions] = ()  # `COLUMN=VALUE|VALUE` conditions that a row has to meet
-    data_limit: int = 0  # rows of each group, 0 for all
-    data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
-    data_window: Annotated[int, parse_tokens] = 120_000  # tokens of a whole prompt that is cut by `compat`

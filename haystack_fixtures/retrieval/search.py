@@ -8,43 +8,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import regex
-from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
-from needlework.core.options import Parsed, some_of, variable
 from needlework.core.record import RetrievalFacts, RetrievedChunk
-from needlework.core.settings import Settings, Suite, family_options
+from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.documents.near_copies import unspaced_pairs, word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, splits_grapheme
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.retrieval.embedders import Embedder
-
-
-def retrievers(option: str, value: str) -> Parsed:
-    """Names of retrievers, in capitals or not."""
-    if value.strip().lower() == "adaembedding":  # long-context-eval's
-        raise InputError(option, value, "is --retriever dense --embedder openai:text-embedding-ada-002")
-    return some_of("none", "bm25", "dense")(option, value.lower())
-
-
-class RetrievalOptions(Struct, frozen=True):
-    """The options of tasks whose documents can be retrieved."""
-
-    # how documents are shown, each a series of cells; `none`: as they are
-    retriever: Annotated[tuple[str, ...], retrievers] = ("none",)
-    chunk_size: str = "1000"  # as written: characters, or tokens with a `t`
-    chunk_overlap: str = "200"
-    retrieve: Annotated[int, Meta(ge=1)] = 4  # chunks that are shown
-    embedder: str | None = None  # finds chunks by vectors, in this process or behind a server
-    embedder_base_url: str | None = None
-    embedder_api_key_env: Annotated[str, variable] = "OPENAI_API_KEY"
 
 
 # Part of trial keys: raise it when the same options find other chunks.
@@ -91,29 +69,26 @@ class Retrieval:
 
     def recipe(self, suite: Suite, retriever: str) -> str:
         """The inputs of retrieval but for the texts, for trial keys. Raises `InputError`."""
-        options = family_options(suite, RetrievalOptions)
-        rule = chunking(options.chunk_size, options.chunk_overlap)
-        facts: list[Any] = [_VERSION, retriever, options.retrieve, rule.size, rule.overlap, rule.unit]
-        return json.dumps([*facts, self._embedder(options).identity if retriever == "dense" else None])
+        rule = chunking(suite.chunk_size, suite.chunk_overlap)
+        facts: list[Any] = [_VERSION, retriever, suite.retrieve, rule.size, rule.overlap, rule.unit]
+        return json.dumps([*facts, self._embedder_of(suite).identity if retriever == "dense" else None])
 
     def identity(self, suite: Suite) -> dict[str, str]:
         """The suite's embedder and its identity, for the manifest; empty without one. Raises `InputError`."""
-        options = family_options(suite, RetrievalOptions)
-        if "dense" not in options.retriever or options.embedder is None:
+        if "dense" not in suite.retriever or suite.embedder is None:
             return {}
-        return {options.embedder: self._embedder(options).identity}
+        return {suite.embedder: self._embedder_of(suite).identity}
 
     def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
         """The best chunks of the texts by `bm25` or `dense`; of equal ones the first. Raises `InputError`."""
-        options = family_options(suite, RetrievalOptions)
-        rule = chunking(options.chunk_size, options.chunk_overlap)
+        rule = chunking(suite.chunk_size, suite.chunk_overlap)
         chunks = self._chunked(search.texts, rule)
         if not chunks:
             raise InputError("--retriever", retriever, "there is no text to search")
-        dense = options if retriever == "dense" else None
-        scores, cut = self._indexed(search.texts, rule, dense)
+        embedder = self._embedder_of(suite) if retriever == "dense" else None
+        scores, cut = self._indexed(search.texts, rule, embedder)
         rounded = np.round(scores(search.query), _DIGITS) + 0.0  # no -0
-        best = np.argsort(-rounded, kind="stable")[: options.retrieve].tolist()
+        best = np.argsort(-rounded, kind="stable")[: suite.retrieve].tolist()
         hits = []
         for at in best:
             name, start, end = chunks[at]
@@ -129,27 +104,30 @@ class Retrieval:
             chunks += [(name, start, end) for start, end in spans if text[start:end].strip()]
         return chunks
 
-    def _index(self, texts: Texts, rule: Chunking, dense: RetrievalOptions | None) -> tuple[ChunkScores, int]:
+    def _index(self, texts: Texts, rule: Chunking, embedder: Embedder | None) -> tuple[ChunkScores, int]:
         """The scorer of the chunks, and the number of chunks that the embedder cut."""
         by_name = dict(texts)
         chunks = [by_name[name][start:end].strip() for name, start, end in self._chunked(texts, rule)]
-        if dense is None:
+        if embedder is None:
             return bm25_index(chunks), 0
         from needlework.haystack_fixtures.retrieval.embedders import dense_index
 
-        return dense_index(chunks, self._embedder(dense), self._cache_dir)
+        return dense_index(chunks, embedder, self._cache_dir)
 
-    def _load(self, options: RetrievalOptions) -> Embedder:
+    def _embedder_of(self, suite: Suite) -> Embedder:
+        return self._embedder(suite.embedder, suite.embedder_base_url, suite.embedder_api_key_env)
+
+    def _load(self, spec: str | None, base_url: str | None, api_key_env: str) -> Embedder:
         from needlework.haystack_fixtures.retrieval.embedders import load_embedder
         from needlework.models.served.connection import ServerOptions
 
         connection = ServerOptions(
-            base_url=options.embedder_base_url,
-            api_key_env=options.embedder_api_key_env,
+            base_url=base_url,
+            api_key_env=api_key_env,
             timeout_s=self._settings.timeout,
             retries=self._settings.retries,
         )
-        return load_embedder(options.embedder, connection, self._cache_dir)
+        return load_embedder(spec, connection, self._cache_dir)
 
 
 class RecordedRetrieval(Retrieval):
@@ -177,13 +155,12 @@ def _retrieved(
     suite: Suite, search: Search, retriever: str, hits: list[RetrievedChunk], chunks: int, cut: int
 ) -> Retrieved:
     """The context of chunks, best first. `chunks`: of how many; `cut`: those embedded in part."""
-    texts, options = dict(search.texts), family_options(suite, RetrievalOptions)
-    rule = chunking(options.chunk_size, options.chunk_overlap)
+    texts, rule = dict(search.texts), chunking(suite.chunk_size, suite.chunk_overlap)
     places = (rank for rank, hit in enumerate(hits, 1) if search.gold is not None and hit.document == search.gold)
     facts = RetrievalFacts(
         retriever=retriever,
-        embedder=options.embedder if retriever == "dense" else None,
-        k=options.retrieve,
+        embedder=suite.embedder if retriever == "dense" else None,
+        k=suite.retrieve,
         chunk_size=rule.size,
         chunk_overlap=rule.overlap,
         unit=rule.unit,

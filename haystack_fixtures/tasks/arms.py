@@ -7,11 +7,11 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import guided
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.retrieval.search import RetrievalOptions, chunking
+from needlework.haystack_fixtures.retrieval.search import chunking
 from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, Prose, Question, Task, bare
 from needlework.haystack_fixtures.tasks.words import table
 
@@ -120,13 +120,13 @@ _LIBRARY = {"bm25": "bm25s", "dense": "sentence_transformers"}
 
 def arms_of(task: Task, suite: Suite) -> tuple[str, ...]:
     """The retrievers of a suite, `none` left out."""
-    named = family_options(suite, RetrievalOptions).retriever if task.retrieves else ()
+    named = suite.retriever if task.retrieves else ()
     return tuple(arm for arm in named if arm != AS_THEY_ARE)
 
 
 def asks_whole(task: Task, suite: Suite) -> bool:
     """Whether a suite asks on whole documents too; always true for tasks without retrieval."""
-    return not task.retrieves or AS_THEY_ARE in family_options(suite, RetrievalOptions).retriever
+    return not task.retrieves or AS_THEY_ARE in suite.retriever
 
 
 def with_retriever(question: Question, arm: str, twin: str) -> Question:
@@ -144,7 +144,7 @@ def with_retriever(question: Question, arm: str, twin: str) -> Question:
 
 def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
     """Refuse `--retriever` without texts to search, chunks or embedder. Raises `InputError`."""
-    retrievers = (family_options(suite, RetrievalOptions).retriever for _, suite in suites)
+    retrievers = (suite.retriever for _, suite in suites)
     retrieving = {arm for each in retrievers for arm in each if arm != AS_THEY_ARE}
     if retrieving and not any(task.retrieves for task, _ in suites):
         names = ", ".join(dict.fromkeys(task.name for task, _ in suites))
@@ -154,14 +154,13 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
         arms = arms_of(task, suite)
         if not arms:
             continue
-        options = family_options(suite, RetrievalOptions)
-        chunking(options.chunk_size, options.chunk_overlap)
+        chunking(suite.chunk_size, suite.chunk_overlap)
         if "dense" in arms:
             from needlework.haystack_fixtures.retrieval.embedders import check_embedder
 
-            check_embedder(options.embedder)
+            check_embedder(suite.embedder)
         for arm in arms:
-            is_served = arm == "dense" and str(options.embedder).startswith("openai:")
+            is_served = arm == "dense" and str(suite.embedder).startswith("openai:")
             if not is_served and find_spec(_LIBRARY[arm]) is None:
                 from needlework.haystack_fixtures.retrieval.search import missing_packages
 

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.grid import slug
-from needlework.core.options import path, variable
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.documents.questions import (
     GAPS,
     DocumentQuestion,
@@ -111,13 +108,11 @@ def material_of(suite: Suite) -> Material:
 
     Without a file of questions, those are asked that need none: sentences of the documents with a gap.
     """
-    options = family_options(suite, DocumentOptions)
-    if options.documents is None:
+    if suite.documents is None:
         remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
         raise InputError(DOCUMENTS, "", remedy)
-    return _current_material(
-        options.documents, options.questions, Path.cwd()
-    )  # a folder may be named from where one stands
+    # A folder may be named from where one stands.
+    return _current_material(suite.documents, suite.questions, Path.cwd())
 
 
 def look_again() -> None:
@@ -186,14 +181,3 @@ def question_label(label: str) -> str:
     while (shorter := _MEANT.sub("", label)) != label:
         label = shorter
     return label
-
-
-class DocumentOptions(Struct, frozen=True):
-    """The options of tasks of the user's documents."""
-
-    questions: Annotated[str, path] | None = None  # the user's file of questions
-    documents: Annotated[str, path] | None = None  # the folder of the documents that they are about
-    questions_model: str | None = None  # writes the questions as the run begins
-    questions_model_base_url: str | None = None
-    questions_model_api_key_env: Annotated[str, variable] = "OPENAI_API_KEY"
-    vote: int = 0  # answers over orders of the documents that vote, 0 for none

@@ -11,18 +11,13 @@ from msgspec.structs import replace
 from needlework.core.errors import InputError, printable
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.documents.questions import GAPS
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
-from needlework.haystack_fixtures.tasks.document_material import (
-    DOCUMENTS,
-    DocumentOptions,
-    look_again,
-    material_of,
-)
+from needlework.haystack_fixtures.tasks.document_material import DOCUMENTS, look_again, material_of
 from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, suite_depths, without_language
 
 # The documents of a prompt are whole, but for the last of the others; they follow one another in an order that seed and
@@ -54,7 +49,7 @@ def _sizes(suite: Suite, _label: str) -> tuple[int, ...]:
 
 
 def _corpus(suite: Suite) -> Corpus:
-    material, folder = material_of(suite), family_options(suite, DocumentOptions).documents
+    material, folder = material_of(suite), suite.documents
     return Corpus(
         name=f"documents of {folder}",
         language=suite.language,
@@ -69,7 +64,7 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
     """Tokens of the documents that a question's context may have; of the question with the fewest."""
     material = material_of(suite)
     fewest = sum(counts)
-    if family_options(suite, DocumentOptions).questions_model is not None:  # any document may be asked about
+    if suite.questions_model is not None:  # any document may be asked about
         numbers = range(len(counts))
         lost = max(sum(counts[other] for other in material.alike([number])) for number in numbers)
         return fewest - lost - (max(counts) + lost if suite.task == ABSENT else 0)
@@ -93,17 +88,17 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     """The questions' file, and what of the folder is no document."""
     documents, questions = material_of(suite).documents, material_of(suite).questions
     facts = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
-    if (writer := family_options(suite, DocumentOptions).questions_model) is not None:
+    if (writer := suite.questions_model) is not None:
         facts["written_by"] = writer
     return {
-        "questions": {family_options(suite, DocumentOptions).questions or GAPS: facts},
+        "questions": {suite.questions or GAPS: facts},
         "left_out_documents": dict(documents.left_out),
     }
 
 
 def _notes(suite: Suite, every: bool) -> Sequence[str]:
     """Files of the folder that are no documents, though they should be. `every`: all that are none."""
-    material, folder = material_of(suite), family_options(suite, DocumentOptions).documents
+    material, folder = material_of(suite), suite.documents
     documents = material.documents
     left_out = documents.left_out if every else documents.missed[:_SHOWN]
     shown = [f"{printable(repr(name), _LONGEST)}: {reason}" for name, reason in left_out]
@@ -111,10 +106,9 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
     rest = f"; {more} more (-v lists all)" if more else ""
     read = f"{DOCUMENTS} {folder}: {len(material.names)} documents are read, not"
     lines = [f"{read} {'; '.join(shown)}{rest}"] if shown else []
-    options = family_options(suite, DocumentOptions)
-    if options.questions_model is not None and options.questions is None:
+    if suite.questions_model is not None and suite.questions is None:
         lines.append(
-            f"{options.questions_model} has written no questions yet: these are as many with gaps in their place"
+            f"{suite.questions_model} has written no questions yet: these are as many with gaps in their place"
         )
     return lines
 
@@ -146,7 +140,7 @@ def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
         return _question(suite, cell, seed, label, (), (), reference)
     number = material.nearest(entry)
     if number is None:
-        folder = family_options(suite, DocumentOptions).documents
+        folder = suite.documents
         raise InputError(DOCUMENTS, folder, f"has no other document without the answer to question {label}")
     near = Needle(name=material.names[number], text=material.texts[number], question=entry.question.question, answer="")
     return _question(
@@ -231,7 +225,7 @@ _FEWEST = 3
 
 def votes_of(suites: Sequence[Suite]) -> int:
     """The number of answers of a run that vote on a question; 0 for none."""
-    return max((family_options(suite, DocumentOptions).vote for suite in suites), default=0)
+    return max((suite.vote for suite in suites), default=0)
 
 
 def with_votes(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:

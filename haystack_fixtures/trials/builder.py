@@ -27,7 +27,7 @@ from needlework.core.prompts import (
     plain_turns,
     raw_text,
 )
-from needlework.core.settings import FamilyValues, Settings, Suite
+from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, OuterMessages
@@ -222,8 +222,7 @@ class TrialBuilder:
         """The part of the resume keys that all cells of a suite share."""
         corpus = self.corpus(suite)
         # Without `--retriever`: further arms must not change the keys of cells on whole documents.
-        whole = FamilyValues({key: value for key, value in suite.family.items() if key != "retriever"})
-        constant = recipe_fields(structs.replace(suite, family=whole)) | {
+        constant = recipe_fields(structs.replace(suite, retriever=("none",))) | {
             "scorer": None,
             "version": RECIPE_VERSION,
             "seed": self._settings.seed,

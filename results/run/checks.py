@@ -80,7 +80,7 @@ def _check_adaptive(settings: Settings, folder: Path) -> None:
         ("--baseline", settings.baseline),
         ("--top-up", settings.top_up),
         ("--stability", settings.stability),
-        ("--vote", any("vote" in suite.family for suite in settings.suites)),
+        ("--vote", any(suite.vote for suite in settings.suites)),
         ("--power", settings.power),
         ("--limit", settings.limit),
         ("--batch-out", settings.batch_out),
@@ -91,7 +91,7 @@ def _check_adaptive(settings: Settings, folder: Path) -> None:
     rules = rules_of(settings)
     for suite in settings.suites:
         of_documents = suite.task in TASKS and TASKS[suite.task].corpus is not None
-        if of_documents or suite.family.get("retriever", ("none",)) != ("none",):
+        if of_documents or suite.retriever != ("none",):
             remedy = "its samples are questions on documents, not repeats: choose other tasks with --task"
             raise InputError(OPTION, suite.task, remedy)
         if None in rules.bars and rules.base is None:

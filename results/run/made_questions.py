@@ -10,9 +10,7 @@ from msgspec.structs import replace
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
-from needlework.core.settings import Settings, Suite, family_options
-from needlework.haystack_fixtures.configuration.resolve import without_defaults
-from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
+from needlework.core.settings import Settings, Suite
 from needlework.results.style import relative
 
 if TYPE_CHECKING:
@@ -28,24 +26,22 @@ def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Setti
     suites = _suites(settings)
     if not suites:
         return settings
-    spec = family_options(suites[0], DocumentOptions).questions_model
-    if any(family_options(suite, DocumentOptions).questions for suite in suites):
+    spec = suites[0].questions_model
+    if any(suite.questions for suite in suites):
         raise InputError(OPTION, spec, "there is a file of questions already: leave out --questions, or this")
     if settings.shard is not None:
         raise InputError(OPTION, spec, "shards need one file of questions: write it before, needlework questions make")
     path = folder / FILE
     if dry and not path.exists():
         return settings
-    changed = {
-        suite: replace(suite, family=without_defaults({**suite.family, "questions": str(path)})) for suite in suites
-    }
+    changed = {suite: replace(suite, questions=str(path)) for suite in suites}
     return replace(settings, suites=tuple(changed.get(suite, suite) for suite in settings.suites))
 
 
 def make_questions(settings: Settings, folder: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
     """Have a model write questions that the run's file lacks; yields progress. Raises `InputError`."""
     suites = _suites(settings)
-    if suites and family_options(suites[0], DocumentOptions).documents is not None:  # else the grid refuses
+    if suites and suites[0].documents is not None:  # else the grid refuses
         try:
             yield from _made(settings, suites, folder / FILE, open_model)
         except OSError as error:
@@ -55,7 +51,7 @@ def make_questions(settings: Settings, folder: Path, open_model: Callable[..., C
 def _suites(settings: Settings) -> list[Suite]:
     """The suites whose questions the run has a model write."""
     documents = [suite for suite in settings.suites if suite.task.startswith("doc_")]
-    return [suite for suite in documents if family_options(suite, DocumentOptions).questions_model]
+    return [suite for suite in documents if suite.questions_model]
 
 
 def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
@@ -64,8 +60,8 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
     from needlework.results.questions.command import listed, replies_beside
     from needlework.results.questions.make import choose, load_template, reply_budget, write_questions
 
-    options = family_options(suites[0], DocumentOptions)
-    spec, documents = str(options.questions_model), read_documents(str(options.documents))
+    suite = suites[0]
+    spec, documents = str(suite.questions_model), read_documents(str(suite.documents))
     before = rows_before(out, OPTION)
     chosen = choose(documents, before, MOST, settings.seed)
     if not chosen.documents:
@@ -75,8 +71,8 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
     out.parent.mkdir(parents=True, exist_ok=True)
     model = open_model(
         spec,
-        base_url=options.questions_model_base_url,
-        api_key_env=options.questions_model_api_key_env,
+        base_url=suite.questions_model_base_url,
+        api_key_env=suite.questions_model_api_key_env,
         concurrency=settings.concurrency,
         reply_budget=reply_budget(1),
         option=OPTION,

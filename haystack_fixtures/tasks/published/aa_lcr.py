@@ -12,11 +12,10 @@ from zlib import crc32
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.documents.data_set import (
     KINDS,
     OPTION,
-    DataOptions,
     DataSet,
     DataSetLayout,
     RowSummary,
@@ -71,7 +70,7 @@ DocumentName = tuple[str, str]
 
 
 def _data_name(suite: Suite) -> str:
-    return family_options(suite, DataOptions).data or ""
+    return suite.data or ""
 
 
 def _names(entry: RowSummary) -> list[DocumentName]:

@@ -10,11 +10,10 @@ from zlib import crc32
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, slug
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.documents.data_set import (
     OPTION,
-    DataOptions,
     DataSet,
     DataSetLayout,
     RowSummary,
@@ -39,7 +38,7 @@ class DataSetRows:
 
     def data(self, suite: Suite) -> DataSet:
         """The user's copy. Raises `InputError` where none is named."""
-        name = family_options(suite, DataOptions).data
+        name = suite.data
         if name is None:
             hub = f", or {OPTION} hf:{self.layout.hub}" if self.layout.hub else ""
             remedy = f"{suite.task} asks rows of {self.layout.name}: name your copy with {OPTION} PATH{hub}"
@@ -48,7 +47,7 @@ class DataSetRows:
 
     def of(self, suite: Suite) -> Mapping[str, RowSummary]:
         """The rows that a suite asks, by label. Raises `InputError`."""
-        return _labelled_rows(self, self.data(suite), family_options(suite, DataOptions))
+        return _labelled_rows(self, self.data(suite), suite.data_where, suite.data_limit)
 
     def lengths(self, suite: Suite, label: str) -> tuple[int, ...]:
         """The least of the suite's lengths that holds a row; none where all are shorter."""
@@ -135,8 +134,8 @@ def sized_rows(
 
 
 @lru_cache(8)
-def _labelled_rows(rows: DataSetRows, data: DataSet, options: DataOptions) -> dict[str, RowSummary]:
-    return {rows.label(entry): entry for entry in chosen(data, options, rows.group)}
+def _labelled_rows(rows: DataSetRows, data: DataSet, where: Sequence[str], limit: int) -> dict[str, RowSummary]:
+    return {rows.label(entry): entry for entry in chosen(data, where, limit, rows.group)}
 
 
 # Text is never cut: a graph without some of its edges has another answer.
@@ -253,14 +252,14 @@ def as_authors_fill(document: str, question: ChoiceQuestion) -> tuple[str, str]:
 
 
 def _longbench_v2(book: Literal["open", "closed"], suite: Suite, cell: Cell, _seed: int) -> Question:
-    entries, options = _BOOKS.of(suite), family_options(suite, DataOptions)
+    entries = _BOOKS.of(suite)
     entry = entries[cell.needle]
     question, text = choice_question(entry), _BOOKS.data(suite).text(entry.number)
-    context = Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact")
+    context = Document(text.strip(), "ends", "none" if suite.data_cut == "none" else "exact")
     shown = question.with_choices
-    if options.data_cut == "compat":
+    if suite.data_cut == "compat":
         filled, shown = as_authors_fill(text, question)
-        context = Document(filled, truncation="never", message_tokens=options.data_window)
+        context = Document(filled, truncation="never", message_tokens=suite.data_window)
     answers = Counter(str(each.row["answer"]).strip() for each in entries.values())
     return Question(
         question=shown,

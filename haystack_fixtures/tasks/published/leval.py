@@ -9,7 +9,7 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
@@ -18,7 +18,6 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     OPTION,
     SCORED,
     LevalFile,
-    LevalOptions,
     LevalQuestion,
     LevalTask,
     files_of,
@@ -44,14 +43,14 @@ _NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
 def _file(task: LevalTask, suite: Suite) -> LevalFile:
-    folder = family_options(suite, LevalOptions).leval_data
+    folder = suite.leval_data
     if folder is None:
         raise InputError(OPTION, "", f"{task.task} needs L-Eval's data: name your copy with {OPTION} DIR")
     return read_task(folder, task)
 
 
 def _labels(task: LevalTask, suite: Suite) -> tuple[str, ...]:
-    return tuple(item.label for item in _file(task, suite).of(family_options(suite, LevalOptions).leval_subset))
+    return tuple(item.label for item in _file(task, suite).of(suite.leval_subset))
 
 
 def _corpus(task: LevalTask, suite: Suite) -> Corpus:
@@ -68,8 +67,7 @@ def _corpus(task: LevalTask, suite: Suite) -> Corpus:
 
 def _check(suites: Sequence[Suite]) -> None:
     """Refuse, in one line, suites of a run that cannot be asked."""
-    options = family_options(suites[0], LevalOptions)
-    data, user_tasks = options.leval_data, find_own_tasks(options.leval_data)
+    data, user_tasks = suites[0].leval_data, find_own_tasks(suites[0].leval_data)
     by_name = {task.task: task for task in (*LEVAL_TASKS.values(), *user_tasks)}
     tasks = {suite.task: by_name[suite.task] for suite in suites}
     for suite in suites:
@@ -87,14 +85,14 @@ def _check(suites: Sequence[Suite]) -> None:
         raise InputError(OPTION, data, f"has no {what}; add it{leave_out}")
     if not any(_labels(tasks[suite.task], suite) for suite in suites):
         remedy = f"{suites[0].task} has no such rows: use --leval-subset scored, or preset leval-open"
-        raise InputError("--leval-subset", options.leval_subset, remedy)
+        raise InputError("--leval-subset", suites[0].leval_subset, remedy)
 
 
 def _ask(task: LevalTask, suite: Suite, cell: Cell, _seed: int) -> Question:
-    file, options = _file(task, suite), family_options(suite, LevalOptions)
+    file = _file(task, suite)
     item = file.items[cell.needle]
     question, reference = item.question.strip(), _reference(task, suite, file, item)
-    if task.group == "open" and options.leval_length_hint:
+    if task.group == "open" and suite.leval_length_hint:
         # L-Eval's rule: the reference's words as blanks part them. It tells the model how long the reference is.
         words = len(item.answer.split())
         question += f"\nWrite about {words} word{'' if words == 1 else 's'}."
@@ -103,7 +101,7 @@ def _ask(task: LevalTask, suite: Suite, cell: Cell, _seed: int) -> Question:
     if task.name == "sci_fi":
         answer, then = _twice(item)
         reference["follow_up"] = then.question
-    truncation = "none" if options.no_truncate else options.leval_truncation
+    truncation = "none" if suite.no_truncate else suite.leval_truncation
     return Question(
         question=question,
         answer=answer,
@@ -132,7 +130,7 @@ def _in_words(task: LevalTask, item: LevalQuestion) -> str:
 
 
 def _reference(task: LevalTask, suite: Suite, file: LevalFile, item: LevalQuestion) -> dict[str, Any]:
-    items = file.of(family_options(suite, LevalOptions).leval_subset)
+    items = file.of(suite.leval_subset)
     reference: dict[str, Any] = {
         "answers": (item.answer,),
         "question": item.question,

@@ -9,14 +9,14 @@ from glob import glob
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from needlework.core.errors import InputError
 from needlework.core.files import read_once
-from needlework.core.options import path
+from needlework.core.options import HUB
 from needlework.haystack_fixtures.documents.data_set import hub_folder
 from needlework.haystack_fixtures.haystacks.documents import Keep
 
@@ -30,7 +30,6 @@ SUBSETS: dict[str, tuple[str, ...]] = {
     "both": ("LLM", "human"),
 }
 _FORM = "a row has input (the document), instructions, outputs and evaluation (exam, f1, rouge, LLM or human)"
-_HUB = "hf:"
 
 Group = Literal["closed", "open"]
 # Where a file may lie below the folder that is given: flat, a data folder, a clone, a copy of the data set.
@@ -138,7 +137,7 @@ class LevalRow(Struct):
 
 def is_hub(data: str) -> bool:
     """Whether `--leval-data` names a data set on the hub."""
-    return data.startswith(_HUB)
+    return data.startswith(HUB)
 
 
 def _folder(data: str) -> Path:
@@ -235,13 +234,3 @@ def _read(path: Path) -> LevalFile:
     if not items:
         raise InputError(OPTION, path, "has no questions: a row has a document, `instructions` and `outputs`")
     return LevalFile(tuple(documents), items, sha256(data).hexdigest())
-
-
-class LevalOptions(Struct, frozen=True):
-    """The options of L-Eval's tasks."""
-
-    leval_data: Annotated[str, path] | None = None  # where its files lie
-    leval_subset: Literal["scored", "llm", "human", "both"] = "scored"  # the rows that are asked
-    leval_truncation: Literal["exact", "compat"] = "exact"  # how documents are cut
-    leval_length_hint: bool = True  # whether open questions tell the length of the reference
-    no_truncate: bool = False  # whether documents that are too long are skipped

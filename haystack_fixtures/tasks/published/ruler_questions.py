@@ -14,9 +14,9 @@ from needlework.core.draws import below, draws, pick, shuffled
 from needlework.core.errors import InputError
 from needlework.core.files import read_once
 from needlework.core.grid import Cell
-from needlework.core.settings import Suite, family_options
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.document_material import QUESTIONS, DocumentOptions
+from needlework.haystack_fixtures.tasks.document_material import QUESTIONS
 from needlework.haystack_fixtures.tasks.published.ruler_lists import (
     FAMILY,
     VERSION,
@@ -66,7 +66,7 @@ class _DrawnQuestion:
 
 def _question_file(suite: Suite, repeats: int) -> QuestionFile | None:
     """The user's file of questions. Raises `InputError` where it has fewer than are asked."""
-    path = family_options(suite, DocumentOptions).questions
+    path = suite.questions
     file = read_questions(path) if path else None
     if file and repeats > len(file.questions):
         raise InputError("--repeats", suite.repeats, f"{QUESTIONS} has {len(file.questions)} questions; ask no more")

@@ -6,14 +6,13 @@ import re
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.core.settings import FamilyValues, Settings, Suite, family_options
+from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
 from needlework.haystack_fixtures.tasks.own_documents import votes_of
-from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 from needlework.haystack_fixtures.trials.contexts import SourcePool, narrow_to_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
 from needlework.pytest_plugin.options import hints
@@ -200,13 +199,6 @@ def test_repeats_are_for_each_file_and_each_haystack_is_of_one(tmp_path, cdme):
     assert (together.repeats, together.repeats_per_file) == (3, 0)
 
 
-def test_only_what_is_said_is_kept(tmp_path):
-    (suite,) = resolve_settings({"leval_subset": "llm", "retrieve": "4", "vote": "0"}, {}, tmp_path).suites
-    assert dict(suite.family) == {"leval_subset": "llm"}
-    assert family_options(suite, LevalOptions) == LevalOptions(leval_subset="llm")
-    assert {suite.family: 1}[FamilyValues({"leval_subset": "llm"})] == 1
-
-
 def test_a_manifests_tables_give_it_back(tmp_path):
     options = {
         "retriever": "none,BM25",
@@ -247,7 +239,7 @@ def test_every_field_is_an_option_or_says_what_it_is():
     keys = set(BY_KEY)
     assert set(Settings.__struct_fields__) - keys == {"suites", "judge_prompt_sha256"}
     assert set(Suite.__struct_fields__) - keys == {
-        "family", "judge_by_default", "keyword", "repeats_per_file", "spread", "tokenizer_model", "variants", "window",
+        "judge_by_default", "keyword", "repeats_per_file", "spread", "tokenizer_model", "variants", "window",
     }  # fmt: skip
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
+from needlework.core.options import conditions
 from needlework.core.prompts import lay_out, load_shape
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.documents.data_set import (
-    DataOptions,
     DataSetLayout,
     RowSummary,
     chosen,
-    conditions,
     iso_date,
     open_data,
 )
@@ -103,8 +102,8 @@ def test_rows_are_chosen_by_their_columns_and_a_smaller_limit_is_a_part(tmp_path
     rows = [graph_row(number, "bfs" if number % 2 else "parents") for number in range(12)]
     data = open_data(written(tmp_path / "a.jsonl", rows), GRAPHS)
 
-    def asked(**own):
-        found = chosen(data, DataOptions(**own), lambda entry: entry.row["problem_type"])
+    def asked(data_where=(), data_limit=0):
+        found = chosen(data, data_where, data_limit, lambda entry: entry.row["problem_type"])
         return [entry.number for entry in found]
 
     assert asked(data_where=("problem_type=bfs",)) == asked(data_where=("problem_type = BFS",)) == [1, 3, 5, 7, 9, 11]

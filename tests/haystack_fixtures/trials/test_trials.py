@@ -15,8 +15,7 @@ from msgspec import structs
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle, Turn
-from needlework.core.settings import FamilyValues, Suite
-from needlework.haystack_fixtures.configuration.option_table import FAMILY_OPTIONS
+from needlework.core.settings import Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
@@ -189,7 +188,6 @@ def test_published_suites_are_as_long_as_published():
     assert tokens("llmtest", lengths="1000") == [800]
 
 
-RETRIEVES = FamilyValues({"retriever": ("bm25",)})
 CELL = Cell("niah", 4000, 50.0, "code", 0)
 CODE = Needle("code", "The code is 4829.", "What is the code?", "4829", distractors=("The key is 11.",))
 ASKED = Question(
@@ -208,7 +206,9 @@ ANOTHER_SUITE = {
     "file_list": ("a.jsonl",), "scorer": "cdme", "prompt": "cdme", "template": "raw", "system_prompt": "Be brief.",
     "question_position": "both", "answer_budget": 7, "thinking_budget": 7, "length_buffer": 7, "guide": True,
     "diff": 25.0, "keyword": "4829", "tokenizer_model": "gpt-4", "answer_prefix": True,
-    "length_means": "context", "repeats_per_file": 2,
+    "length_means": "context", "repeats_per_file": 2, "questions": "q.jsonl", "leval_subset": "all",
+    "leval_truncation": "compat", "leval_length_hint": False, "no_truncate": True, "chunk_size": "77",
+    "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7", "data_cut": "compat", "data_window": 7,
 }  # fmt: skip
 NOT_OF_THE_SUITE = {
     "lengths": "an axis: the cell has it",
@@ -219,14 +219,6 @@ NOT_OF_THE_SUITE = {
     "controls": "the cell's needle names its control",
     "variants": "the cell's needle names it",
     "judge_by_default": "it says who scores, and changes no prompt",
-    "family": "option by option, in the next two tables",
-}
-ANOTHER_OWN = {
-    "questions": "q.jsonl", "leval_subset": "all", "leval_truncation": "compat", "leval_length_hint": False,
-    "no_truncate": True, "chunk_size": "77", "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7",
-    "data_cut": "compat", "data_window": 7,
-}  # fmt: skip
-NOT_OF_ITS_OWN = {
     "retriever": "the cell's needle names it, and the material what it does",
     "documents": "the material has their hashes, wherever they lie",
     "leval_data": "the material has its hash, wherever it lies",
@@ -262,7 +254,7 @@ NOT_OF_WHAT_IS_ASKED = dict.fromkeys(
 def suite(tmp_path_factory):
     folder = tmp_path_factory.mktemp("root")
     (found,) = resolve_settings({"model": ["mock:perfect"], "task": "niah"}, {}, folder).suites
-    return structs.replace(found, family=RETRIEVES)
+    return structs.replace(found, retriever=("bm25",))
 
 
 def key(suite, cell=CELL, asked=ASKED):
@@ -271,10 +263,6 @@ def key(suite, cell=CELL, asked=ASKED):
 
 CHANGES = {
     "suite": (ANOTHER_SUITE, lambda suite, changes: key(structs.replace(suite, **changes))),
-    "family": (
-        ANOTHER_OWN,
-        lambda suite, changes: key(structs.replace(suite, family=FamilyValues({**RETRIEVES, **changes}))),
-    ),
     "cell": (ANOTHER_CELL, lambda suite, changes: key(suite, replace(CELL, **changes))),
     "question": (ANOTHER_ASKED, lambda suite, changes: key(suite, asked=replace(ASKED, **changes))),
     "needle": (
@@ -290,9 +278,9 @@ def test_another_value_is_another_trial(suite, kind, name):
     assert key_of(suite, {name: values[name]}) != key(suite)
 
 
-@pytest.mark.parametrize("name", NOT_OF_ITS_OWN)
-def test_other_options_of_a_familys_own_are_the_same_trial(suite, name):
-    assert CHANGES["family"][1](suite, {name: "other"}) == key(suite)
+@pytest.mark.parametrize("name", NOT_OF_THE_SUITE)
+def test_other_options_that_change_no_answer_are_the_same_trial(suite, name):
+    assert key(structs.replace(suite, **{name: "other"})) == key(suite)
 
 
 def test_other_turns_that_are_given_are_another_trial(suite):
@@ -309,12 +297,11 @@ def test_distractors_of_the_trial_are_not_taken_for_a_needles(suite):
     ("names", "changes", "reasons"),
     [
         (Suite.__struct_fields__, ANOTHER_SUITE, NOT_OF_THE_SUITE),
-        (FAMILY_OPTIONS, ANOTHER_OWN, NOT_OF_ITS_OWN),
         (Cell.__dataclass_fields__, ANOTHER_CELL, NOT_OF_THE_CELL),
         (Needle.__dataclass_fields__, ANOTHER_NEEDLE, NOT_OF_THE_NEEDLE),
         (Question.__dataclass_fields__, ANOTHER_ASKED, NOT_OF_WHAT_IS_ASKED),
     ],
-    ids=("suite", "options of families", "cell", "needle", "question"),
+    ids=("suite", "cell", "needle", "question"),
 )
 def test_every_field_has_its_place_in_one_of_the_tables(names, changes, reasons):
     assert set(names) == changes.keys() | reasons.keys()
