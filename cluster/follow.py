@@ -14,8 +14,8 @@ from needlework.results.style import clock
 _LOG_INTERVAL_S = 30.0
 
 
-class ShardEngine(Protocol):
-    """A system that runs shards. `settle_s`: seconds from a job's end until its ending file is visible."""
+class Scheduler(Protocol):
+    """Runs shards. `settle_s`: seconds from a job's end until its ending file is visible."""
 
     settle_s: float
 
@@ -34,7 +34,7 @@ class ShardEngine(Protocol):
 
 
 def follow(
-    plan: Plan, engine: ShardEngine, message: Callable[[str], None], show: Callable[[str], None], pause_s: float
+    plan: Plan, engine: Scheduler, message: Callable[[str], None], show: Callable[[str], None], pause_s: float
 ) -> None:
     """Start the shards that are neither done nor running, and return when all have ended.
 
@@ -97,15 +97,15 @@ def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[st
 
 def trials_status(run: Path) -> str:
     """Describe how many trials are done: `14 of 36 trials, 0:40 left`; empty while there are no files."""
-    from needlework.results.merge.parts import progress_of_run, time_left, totals  # loaded when needed
+    from needlework.results.merge.parts import progress_of_run, total_of  # loaded when needed
 
     try:
-        parts = progress_of_run(run, time.time())
+        total = total_of(progress_of_run(run, time.time()))
     except InputError:
         return ""
-    sums, left = totals(parts), time_left(parts)
-    errors = f", {sums['errors']:,} errors" if sums["errors"] else ""
-    return f"{sums['done']:,} of {sums['expected']:,} trials{errors}{f', {clock(left)} left' if left else ''}"
+    errors = f", {total.errors:,} errors" if total.errors else ""
+    left = f", {clock(total.left_s)} left" if total.left_s else ""
+    return f"{total.done:,} of {total.expected:,} trials{errors}{left}"
 
 
 def _report_failures(plan: Plan, message: Callable[[str], None]) -> None:

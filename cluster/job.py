@@ -21,7 +21,7 @@ from needlework.core.errors import InputError, OneLineParser
 from needlework.results.records.journal import Journal
 
 STOPPED = 143  # the exit code that a shell gives for SIGTERM
-_TIME_LIMIT_SIGNAL = "SIGUSR1"  # cluster/engines.py asks Slurm to send it
+_TIME_LIMIT_SIGNAL = "SIGUSR1"  # cluster/schedulers.py asks Slurm to send it
 _POLL_S, _LOCKED_S = 0.5, 40.0
 
 

@@ -3,7 +3,6 @@
 import argparse
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +11,11 @@ from math import inf
 from pathlib import Path
 
 from needlework import main as run_needlework
-from needlework.cluster.engines import RayTasks, SlurmArray, indexed_job, slurm_script
-from needlework.cluster.follow import ShardEngine, StatusLine, follow, shards_to_start, trials_status
+from needlework.cluster.follow import Scheduler, StatusLine, follow, shards_to_start, trials_status
 from needlework.cluster.plan import Plan, check_run, launched_shards, split_pytest_words
+from needlework.cluster.schedulers import RayTasks, SlurmArray, indexed_job, slurm_script
 from needlework.core.devices import Gpus, gpus
-from needlework.core.errors import InputError, OneLineParser, run_command
+from needlework.core.errors import InputError, OneLineParser, ending_signals, run_command
 from needlework.core.settings import READ
 from needlework.results.records.run_folder import SHARDS
 
@@ -32,7 +31,7 @@ _PAUSE_S = 2.0
 
 def main(argv: Sequence[str]) -> int:
     """Launch, follow, merge. Returns the gates' exit code, 3 for missing shards, 2 for input or Ctrl-C."""
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), ending_signals():
         return run_command("launch", lambda: _launch(*parse_arguments(argv)))
     return INTERRUPTED
 
@@ -57,7 +56,7 @@ def _launch(options: argparse.Namespace, words: Sequence[str]) -> int:
         commands = "\n".join(shlex.join(plan.command(f"{number}/{shards}")) for number in plan.numbers)
         print(slurm_script(plan, options) if options.engine == "slurm" else f"{commands}\n", end="")
         return 0
-    engine: ShardEngine
+    engine: Scheduler
     if options.engine == "slurm":
         engine = SlurmArray(plan, options)
     elif options.engine == "ray":
@@ -71,14 +70,12 @@ def _launch(options: argparse.Namespace, words: Sequence[str]) -> int:
         return _submit(plan, engine) if getattr(options, "no_wait", False) else _follow_and_merge(plan, engine)
 
 
-def _follow_and_merge(plan: Plan, engine: ShardEngine) -> int:
+def _follow_and_merge(plan: Plan, engine: Scheduler) -> int:
     line = StatusLine(sys.stdout)
 
     def show(state: str) -> None:
         line.update(f"{trials_status(plan.folder) or 'no trial yet'}; {state}")
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
     try:
         follow(plan, engine, line.message, show, _PAUSE_S)
     except KeyboardInterrupt:
@@ -92,7 +89,7 @@ def _follow_and_merge(plan: Plan, engine: ShardEngine) -> int:
     return run_needlework(["merge", str(plan.folder), READ, plan.cwd.anchor])
 
 
-def _submit(plan: Plan, engine: ShardEngine) -> int:
+def _submit(plan: Plan, engine: Scheduler) -> int:
     start = shards_to_start(plan, engine.poll() or {}, print)
     if start:
         print(engine.start(start))

@@ -18,7 +18,7 @@ from typing import Any
 
 from needlework.cluster.follow import StatusLine, trials_status
 from needlework.cluster.plan import benchmark_words, error_line
-from needlework.core.errors import InputError, OneLineParser, printable, run_command
+from needlework.core.errors import InputError, OneLineParser, ending_signals, printable, run_command
 from needlework.core.files import read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.presets import as_written
@@ -149,7 +149,7 @@ def _text(what: str, value: object) -> str:
 
 INTERRUPTED, MISSING = 2, 3
 _EXIT_CODES = (1, 11, 10, MISSING)  # by priority
-_POLL_S, _STATUS_S = 0.2, 2.0
+_STATUS_S = 2.0
 _STOP_S = 120.0  # a stopped run writes its files first
 
 
@@ -210,6 +210,7 @@ def _plan(matrix: Matrix, chosen: Sequence[Configuration]) -> int:
 MakeSections = Callable[[Sequence[ComparedRun], Mapping[str, Run | None]], list[Section]]
 
 
+@ending_signals()
 def run_configurations(
     matrix: Matrix,
     chosen: Sequence[Configuration],
@@ -223,8 +224,6 @@ def run_configurations(
     """
     ended: dict[str, EndedRun] = {}
     line = StatusLine(sys.stdout)
-    for end_signal in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(end_signal, signal.default_int_handler)
     for number, configuration in enumerate(chosen, start=1):
         label = f"{number}/{len(chosen)} {configuration.label}"
 
@@ -258,10 +257,9 @@ def _read_runs(matrix: Matrix) -> dict[str, Run | None]:
     """Read the files that the runs have written; `None` for one that has none."""
     runs: dict[str, Run | None] = {}
     for configuration in matrix.configurations:
-        try:
+        runs[configuration.label] = None
+        with suppress(InputError):
             runs[configuration.label] = read_run(matrix.run_folder(configuration))
-        except InputError:
-            runs[configuration.label] = None
     return runs
 
 
@@ -328,14 +326,12 @@ def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], Non
 
 def _wait(process: subprocess.Popen[bytes], run_folder: Path, log: Path, show: Callable[[str], None]) -> int:
     """Show `14 of 36 trials, 0:40 left`, or pytest's last line while there is no trial yet."""
-    read_at, status = float("-inf"), ""
-    while (code := process.poll()) is None:
-        if time.monotonic() - read_at >= _STATUS_S:
-            read_at, status = time.monotonic(), ""
-            with suppress(OSError):
-                status = trials_status(run_folder)
-            if not status or status.startswith("0 "):
-                status = next(iter(last_lines(log, 1)), "")
+    while True:
+        status = ""
+        with suppress(OSError):
+            status = trials_status(run_folder)
+        if not status or status.startswith("0 "):
+            status = next(iter(last_lines(log, 1)), "")
         show(status)
-        time.sleep(_POLL_S)
-    return code
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(_STATUS_S)

@@ -247,8 +247,9 @@ def main(argv: Sequence[str]) -> int:
     def show() -> int:
         parts = progress_of_run(options.run, time.time())
         if options.json:
-            content = {"run": str(options.run), **totals(parts), "left_s": time_left(parts)}
-            print(json.dumps(content | {"parts": list(map(asdict, parts))}))
+            total = asdict(total_of(parts))
+            content = {name: total[name] for name in ("done", "expected", "errors", "left_s")}
+            print(json.dumps({"run": str(options.run), **content, "parts": list(map(asdict, parts))}))
         else:
             print(*status_lines(parts), sep="\n")
         return 0
@@ -256,7 +257,7 @@ def main(argv: Sequence[str]) -> int:
     return run_command("status", show)
 
 
-State = Literal["ended", "interrupted", "writing", "not begun"]
+State = Literal["ended", "interrupted", "writing", "not begun", ""]
 _SILENT_S = 300  # a process that is silent for longer works on a very long prompt, or is dead
 
 
@@ -275,33 +276,32 @@ class PartProgress(Struct, frozen=True):
 
 def status_lines(parts: Sequence[PartProgress]) -> Iterator[str]:
     """A line for each part, and one for all of them together."""
-    rows = [("part", "done", "errors", "a minute", "left", "state")]
-    for part in parts:
-        state: str = part.state
-        if state == "writing" and part.quiet_s is not None:
-            silent = ": killed? the same command goes on" if part.quiet_s > _SILENT_S else ""
-            state = f"last answer {clock(part.quiet_s)} ago{silent}"
-        left = None if part.state == "ended" else part.left_s
-        rows.append(_row(one_line(part.name), part.done, part.expected, part.errors, part.per_minute, left, state))
+    rows = [("part", "done", "errors", "a minute", "left", "state"), *map(_row, parts)]
     if len(parts) > 1:
-        speed = sum(part.per_minute for part in parts if part.per_minute is not None)
-        rows.append(_row("all", **totals(parts), speed=speed, left=time_left(parts), state=""))
+        rows.append(_row(total_of(parts)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def totals(parts: Sequence[PartProgress]) -> dict[str, int]:
-    """The trials of all parts: `done`, `expected`, `errors`."""
-    return {name: sum(getattr(part, name) for part in parts) for name in ("done", "expected", "errors")}
+def total_of(parts: Sequence[PartProgress]) -> PartProgress:
+    """All parts together. `left_s`: until the slowest part ends; `None` if that of one is unknown."""
+    done, expected, errors = (sum(getattr(part, name) for part in parts) for name in ("done", "expected", "errors"))
+    left = [part.left_s for part in parts if part.state != "ended"]
+    longest = None if None in left else max((seconds for seconds in left if seconds is not None), default=0.0)
+    per_minute = sum(part.per_minute or 0.0 for part in parts)
+    return PartProgress("all", "", done, expected, errors, per_minute, longest)
 
 
-def _row(
-    name: str, done: int, expected: int, errors: int, speed: float | None, left: float | None, state: str
-) -> tuple[str, str, str, str, str, str]:
-    share = f" ({100 * done // expected} %)" if expected else ""
-    rate = f"{speed:,.1f}" if speed else ""
-    return name, f"{done:,} of {expected:,}{share}", str(errors), rate, clock(left), state
+def _row(part: PartProgress) -> tuple[str, str, str, str, str, str]:
+    state: str = part.state
+    if state == "writing" and part.quiet_s is not None:
+        silent = ": killed? the same command goes on" if part.quiet_s > _SILENT_S else ""
+        state = f"last answer {clock(part.quiet_s)} ago{silent}"
+    share = f" ({100 * part.done // part.expected} %)" if part.expected else ""
+    done, rate = f"{part.done:,} of {part.expected:,}{share}", f"{part.per_minute:,.1f}" if part.per_minute else ""
+    left = None if part.state == "ended" else part.left_s
+    return one_line(part.name), done, str(part.errors), rate, clock(left), state
 
 
 def progress_of_run(run: Path, now: float) -> list[PartProgress]:
@@ -309,12 +309,6 @@ def progress_of_run(run: Path, now: float) -> list[PartProgress]:
     parts = parts_of(run)
     absent = [PartProgress(shard.part, "not begun", 0, shard.count, 0) for shard in absent_shards(parts)]
     return [*(_progress(part, now) for part in parts), *absent]
-
-
-def time_left(parts: Sequence[PartProgress]) -> float | None:
-    """Seconds until the slowest part ends, at the speed of this session; `None` if one is unknown."""
-    left = [part.left_s for part in parts if part.state != "ended"]
-    return None if None in left else max((seconds for seconds in left if seconds is not None), default=0.0)
 
 
 def _progress(part: RunPart, now: float) -> PartProgress:

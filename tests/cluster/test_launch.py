@@ -13,7 +13,10 @@ import pytest
 import yaml
 
 import needlework
-from needlework.cluster.engines import (
+from needlework.cluster.launch import main, parse_arguments, process_environments
+from needlework.cluster.matrix import command, read_matrix
+from needlework.cluster.plan import Ending, Plan, contains_secret, launched_shards, split_pytest_words, write_ending
+from needlework.cluster.schedulers import (
     ArrayTask,
     SlurmArray,
     indexed_job,
@@ -23,9 +26,6 @@ from needlework.cluster.engines import (
     read_tasks,
     slurm_script,
 )
-from needlework.cluster.launch import main, parse_arguments, process_environments
-from needlework.cluster.matrix import command, read_matrix
-from needlework.cluster.plan import Ending, Plan, contains_secret, launched_shards, split_pytest_words, write_ending
 from needlework.core.devices import Gpus
 from needlework.core.errors import InputError
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.cluster.engines import indexed_job
 from needlework.cluster.launch import parse_arguments
 from needlework.cluster.plan import Plan
+from needlework.cluster.schedulers import indexed_job
 
 yaml = pytest.importorskip("yaml")
 validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate")

@@ -15,7 +15,7 @@ from needlework.core.errors import InputError
 from needlework.core.record import FINAL
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.merge.command import merged_manifest, union
-from needlework.results.merge.parts import RunPart, absent_shards, differing_facts, main, progress_of_run, time_left
+from needlework.results.merge.parts import RunPart, absent_shards, differing_facts, main, progress_of_run, total_of
 from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import Planned, write_shard_file
@@ -194,7 +194,7 @@ def test_shards_without_a_folder_have_a_line(tmp_path, capsys):
     shard = write(tmp_path / "r/shards/2-of-3", [record(0), record(1)], ended=True, planned=2)
     write_shard_file(shard, Division(Shard(2, 3), (2, 2, 0), "all"), [name_of(1000, 0), name_of(1000, 1)])
 
-    assert time_left(progress_of_run(tmp_path / "r", BEGUN)) is None
+    assert total_of(progress_of_run(tmp_path / "r", BEGUN)).left_s is None
     assert main([str(tmp_path / "r")]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "part           done            errors  a minute  left  state",

@@ -1,4 +1,4 @@
-"""The engines of a launch on clusters: a Slurm array, tasks of Ray, an Indexed Job of Kubernetes."""
+"""The schedulers of a launch: a Slurm array, tasks of Ray, an Indexed Job of Kubernetes."""
 
 import argparse
 import getpass
@@ -48,8 +48,7 @@ class SlurmArray:
     def __init__(self, plan: Plan, options: argparse.Namespace) -> None:
         self._plan, self._options, self._name = plan, options, job_name(plan)
         self._submitted: set[int] = set()
-        self._has_answered = False
-        self._tasks: dict[int, ArrayTask] = {}
+        self._tasks: dict[int, ArrayTask] | None = None  # by shard; none before the first answer
 
     def start(self, shards: Sequence[int]) -> str:
         path = self._plan.launch_folder / "slurm.sh"
@@ -68,17 +67,16 @@ class SlurmArray:
         try:
             tasks = read_tasks(_run("squeue", "-h", "-r", *filters, "-o", "%F|%K|%T|%r"))
         except (OSError, subprocess.SubprocessError):
-            if self._has_answered:
+            if self._tasks is not None:
                 return None
             raise InputError("launch slurm", "squeue", "Slurm does not answer; does `sinfo` here?") from None
-        self._has_answered = True
         self._tasks = latest_tasks(task for task in tasks if task.active or task.job in self._submitted)
         return {number: task.state for number, task in self._tasks.items() if task.active}
 
     def death_of(self, shard: int) -> tuple[str, bool]:
         """Return the state of a dead shard's job; final if the job was cancelled by hand."""
-        state = self._tasks[shard].state if shard in self._tasks else "its job is gone"
-        return state, state == "CANCELLED"
+        task = (self._tasks or {}).get(shard)
+        return (task.state, task.state == "CANCELLED") if task else ("its job is gone", False)
 
     def leave(self) -> str:
         return f"the jobs go on; the same command follows them, `scancel --name={self._name}` ends them"
