@@ -21,8 +21,8 @@ from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import default_cache_dir
 from needlework.core.grid import parse_id
 from needlework.core.prompts import Prompt
-from needlework.core.record import Record, RetrievalFacts, record_of
-from needlework.core.settings import READ, READ_HELP, Places, Settings
+from needlework.core.record import Record, RetrievalFacts
+from needlework.core.settings import READ, READ_HELP, FamilyValues, Places, Settings, family_options
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
 from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid, with_tasks
@@ -30,8 +30,9 @@ from needlework.haystack_fixtures.tasks.published.leval import own_tasks
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.specs import is_plugin, is_served, resolve_tokenizer
 from needlework.models.tokenizers.tokenizer import Tokenizer
-from needlework.results.records.manifest import settings_of, start_of
-from needlework.results.records.run_folder import MANIFEST, read_run_json
+from needlework.results.files.read_run import read_run
+from needlework.results.records.manifest import manifest_at, settings_of, start_of
+from needlework.results.records.run_folder import MANIFEST
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
 MARKED = "; U+FDD0 stands before each mark here, since a document may hold the words of one as text"
@@ -50,7 +51,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _print_prompt(run: Path, cell: str, named: Sequence[str]) -> int:
     record = _record(run, cell)
-    trial = rebuild(stored_run(run, named), record.id, record.prompt.retrieval)
+    trial = rebuild(stored_run(manifest_at(run / MANIFEST), run, named), record.id, record.prompt.retrieval)
     made, recorded = trial.prompt.text_sha256, record.prompt.sha256
     note = ""
     if recorded and recorded != made:
@@ -78,49 +79,30 @@ class PromptsOfRuns:
 
     def __call__(self, run: Path, cell_id: str) -> Prompt:
         """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
-        stored = stored_run(run, self._named)
-        retrieves = any(set(suite.retriever) - {"none"} for suite in stored.settings.suites)
+        stored = stored_run(manifest_at(run / MANIFEST), run, self._named)
+        retrieves = any("retriever" in suite.family for suite in stored.settings.suites)
         retrieval = _record(run, cell_id).prompt.retrieval if retrieves else None
         with self._turn:
             return self._open(stored).build(cell_id, retrieval).prompt
 
 
-def stored_run(run: Path, named: Sequence[str] = ()) -> StoredRun:
+def stored_run(manifest: Mapping[str, Any], run: Path, named: Sequence[str] = ()) -> StoredRun:
     """The run in a folder, as its manifest describes it. `named`: paths of `--read`. Raises `InputError`."""
-    return stored_of(_json(run / MANIFEST), run, named)
-
-
-def stored_of(manifest: Mapping[str, Any], run: Path, named: Sequence[str] = ()) -> StoredRun:
-    """The run in a folder with this manifest. Raises `InputError`."""
+    if not manifest:
+        raise InputError("RUN", run, "has no readable manifest.json, which says what was asked")
     calibrations = manifest.get("calibrations")
     places = Places(run.resolve(), start_of(manifest), tuple(named))
     return StoredRun(settings_of(manifest), places, calibrations if isinstance(calibrations, dict) else {})
 
 
 def _record(run: Path, cell_id: str) -> Record:
-    file = run / "results.json"
-    content, name = _json(file).get("records"), cell_id.partition("[")[2].rstrip("]") or cell_id
-    rows = content if isinstance(content, list) else []
-    records = {str(row.get("id")): row for row in rows if isinstance(row, dict)}
+    name = cell_id.partition("[")[2].rstrip("]") or cell_id
+    records = {record.id: record for record in read_run(run).records}
     if name not in records:
         near = get_close_matches(name, records, n=1) or list(records)[:1]
         has = f"it has {near[0]}, ..." if near else "it has none"
-        raise InputError("CELL", cell_id, f"{file} has no such cell; {has}")
-    try:
-        return record_of(records[name])
-    except ValueError as error:
-        raise InputError("RUN", file, f"the record of {name} is none: {error}") from None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = read_run_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        why = f"cannot be read ({error.strerror})" if isinstance(error, OSError) else f"is not JSON ({error})"
-        raise InputError("RUN", path, why) from None
-    if not isinstance(content, dict):
-        raise InputError("RUN", path, "is not a file of a run")
-    return content
+        raise InputError("CELL", cell_id, f"{run} has no such cell; {has}")
+    return records[name]
 
 
 _NO_EMBEDDER = "openai:none"  # never asked: records tell which chunks were retrieved

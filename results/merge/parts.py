@@ -117,10 +117,10 @@ def missing_of(parts: Sequence[RunPart], records: Sequence[Record]) -> list[Miss
 
 def absent_shards(parts: Sequence[RunPart]) -> Iterator[Missing]:
     """The shards of each division that have no folder; none if one division of the same cells is whole."""
-    divisions = [part.planned.division for part in parts if part.planned is not None]
+    present = [part.planned for part in parts if part.planned is not None]
     absent = {
-        key: {number for number, count in enumerate(key[1], 1) if count} - {each.shard.number for each in members}
-        for key, members in grouped(divisions, lambda division: (division.selection, division.counts)).items()
+        key: {number for number, count in enumerate(key[1], 1) if count} - {each.shard for each in members}
+        for key, members in grouped(present, lambda planned: (planned.selection, planned.counts)).items()
     }
     whole = {selection for (selection, _), numbers in absent.items() if not numbers}
     for (selection, counts), numbers in absent.items():

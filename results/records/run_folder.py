@@ -10,9 +10,10 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
+from msgspec.structs import asdict
 
-from needlework.core.devices import Division, Shard, shard_named
+from needlework.core.devices import Division, shard_named
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
@@ -48,31 +49,31 @@ SHARDS, SHARD_FILE = "shards", "shard.json"
 
 
 class Planned(Struct, frozen=True):
-    """The planned tests of a shard."""
+    """The content of `shard.json`: a shard's part of the selected tests, as in `Division`."""
 
-    division: Division
+    shard: int  # its number, from 1
+    of: int
+    counts: tuple[int, ...]
+    selection: str
     tests: tuple[str, ...]  # node ids of tests with a cell
+    schema: int = 1
 
 
 def write_shard_file(folder: Path, division: Division, tests: Sequence[str]) -> None:
     """Write it, whole or not at all; every worker of a shard writes the same."""
-    shard = {"schema": 1, "shard": division.shard.number, "of": division.shard.of}
-    content = shard | {"counts": division.counts, "selection": division.selection, "tests": tests}
-    folder.mkdir(parents=True, exist_ok=True)
+    shard = division.shard
+    content = asdict(Planned(shard.number, shard.of, division.counts, division.selection, tuple(tests)))
     write_whole(folder / SHARD_FILE, f"{json.dumps(content, indent=0)}\n".encode())
 
 
 def read_shard_file(folder: Path) -> Planned | None:
     """The content of that file; `None` where there is none, or where it is damaged."""
     try:
-        content = read_run_json(folder / SHARD_FILE)
-        number, of, counts, tests = content["shard"], content["of"], tuple(content["counts"]), tuple(content["tests"])
-        whole = all(type(count) is int for count in (number, of, *counts)) and 1 <= number <= of == len(counts)
-        if not whole or counts[number - 1] != len(tests) or not all(isinstance(test, str) for test in tests):
-            return None
-        return Planned(Division(Shard(number, of), counts, str(content["selection"])), tests)
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        planned = convert(read_run_json(folder / SHARD_FILE), Planned)
+    except (OSError, ValueError, RecursionError):
         return None
+    is_shard = 1 <= planned.shard <= planned.of == len(planned.counts)
+    return planned if is_shard and planned.counts[planned.shard - 1] == len(planned.tests) else None
 
 
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)

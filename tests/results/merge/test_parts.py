@@ -64,10 +64,7 @@ def test_other_texts_are_named_and_missing_ones_agree(part):
 )
 def test_a_shard_without_cells_is_not_missing(present, absent):
     counts = (2, 0, 1)
-    parts = [
-        RunPart("", Path(), {}, None, None, (), 0, Planned(Division(Shard(number, 3), counts, "all"), ()))
-        for number in present
-    ]
+    parts = [RunPart("", Path(), {}, None, None, (), 0, Planned(number, 3, counts, "all", ())) for number in present]
 
     assert [shard.part for shard in absent_shards(parts)] == absent
 

@@ -236,8 +236,8 @@ def test_a_session_adds_to_the_facts_that_earlier_ones_learnt():
 
 
 def test_the_plan_of_a_shard_comes_back(tmp_path):
-    plan = Planned(Division(Shard(2, 2), (1, 2), "-k depth50"), ("test_a.py::a", "test_a.py::b"))
-    write_shard_file(tmp_path / "shards/2-of-2", plan.division, plan.tests)
+    plan = Planned(2, 2, (1, 2), "-k depth50", ("test_a.py::a", "test_a.py::b"))
+    write_shard_file(tmp_path / "shards/2-of-2", Division(Shard(2, 2), plan.counts, plan.selection), plan.tests)
 
     assert read_shard_file(tmp_path / "shards/2-of-2") == plan
     assert read_shard_file(tmp_path) is None
