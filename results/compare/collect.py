@@ -4,6 +4,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -25,6 +26,7 @@ from needlework.results.style import one_line
 Order = Literal["given", "name", "date", "step"]
 _MODEL = ("weights_sha256", "dtype", "quantization", "attn_implementation")
 _OPTIONS = ("model_arg", "server_id", "serve", "serve_arg")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def collect_runs(paths: Sequence[Path], order: Order = "given", labels: Sequence[str] | None = None) -> dict[str, Run]:
@@ -101,11 +103,9 @@ def collect_models(paths: Sequence[Path], page: Path, *, every_run: bool) -> tup
         )
         for run in shown
     ]
-    older = len(runs) - len(shown)
     notes = weights_lines({run.run: run.manifest for run in shown})
-    notes += [f"{older:,} older runs of the same models and options are left out (--every-run shows them)"] * bool(
-        older
-    )
+    if older := len(runs) - len(shown):
+        notes.append(f"{older:,} older runs of the same models and options are left out (--every-run shows them)")
     return shown, [*notes, *(f"{run.name} is not ranked: {run.why}" for run in shown if run.why), *faults]
 
 
@@ -167,29 +167,18 @@ def _why_not_ranked(run: Run, entries: Sequence[BoardEntry]) -> str:
 def _newest(runs: Sequence[ModelRun]) -> list[ModelRun]:
     """The last run of each model, weights and options with the same questions; of models that have none all runs."""
     groups = grouped((run for run in runs if not run.why), _configuration).values()
-    newest = [max(group, key=lambda run: (_start(run), run.run)) for group in groups]
+    newest = [max(group, key=lambda run: (began(run.manifest) or _LONG_AGO, run.run)) for group in groups]
     ranked = {run.model for run in newest}
     return [*newest, *(run for run in runs if run.why and run.model not in ranked)]
 
 
 def _configuration(run: ModelRun) -> str:
     """The configuration of a model's run; runs of the same one replace each other."""
-    facts, options = (
-        object_of(object_of(run.manifest.get("models")).get(run.model)),
-        object_of(run.manifest.get("options")),
-    )
+    facts = object_of(object_of(run.manifest.get("models")).get(run.model))
+    options = object_of(run.manifest.get("options"))
+    model = [run.model, [facts.get(name) for name in _MODEL], [options.get(name) for name in _OPTIONS]]
     cells = sorted((task, entry.cells, str(entry.options)) for task, entry in run.entries.items())
-    model_facts = [
-        run.model,
-        {name: facts.get(name) for name in _MODEL},
-        {name: options.get(name) for name in _OPTIONS},
-    ]
-    return json.dumps([*model_facts, cells], sort_keys=True, default=str)
-
-
-def _start(run: ModelRun) -> float:
-    when = began(run.manifest)
-    return when.timestamp() if when else 0.0
+    return json.dumps([model, cells], sort_keys=True, default=str)
 
 
 def _link(folder: Path, page: Path) -> str:

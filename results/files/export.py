@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from hashlib import sha256
 from math import fsum
 from pathlib import Path
@@ -13,8 +12,8 @@ from needlework.core.files import write_whole
 from needlework.core.grid import slug
 from needlework.core.record import FINAL, UNDECIDED, Record
 from needlework.results.files.read_run import Run, read_run
-from needlework.results.files.shared_results import every_eval_ever, hugging_face
-from needlework.results.records.samples import began, grouped
+from needlework.results.files.shared_results import every_eval_ever, hugging_face, time_of
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.panels import tally, trial_of
 
 
@@ -58,7 +57,7 @@ _METADATA = ("task", "needle", "language", "length", "depth", "repeat", "seed", 
 def inspect_logs(run: Run) -> dict[str, bytes]:
     """Return file name -> content of each log. Names begin with the time, as `inspect view` expects."""
     groups = grouped(run.records, lambda record: (record.model, record.task_label))
-    stamp = (began(run.manifest) or datetime.fromtimestamp(0, UTC)).isoformat(timespec="seconds")
+    stamp = time_of(run).isoformat(timespec="seconds")
     logs = {}
     for (model, task), records in sorted(groups.items()):
         log_id = sha256(f"{run.name} {model} {task}".encode()).hexdigest()[:22]

@@ -191,9 +191,7 @@ def summary_object(report: RunReport) -> dict[str, Any]:
                 "families": macro.families,
                 "tasks": macro.tasks,
                 "missing": macro.missing,
-                "score": macro.score.value,
-                "low": macro.score.low,
-                "high": macro.score.high,
+                **share_object(macro.score),
             }
             for macro in report.macros
         ],
@@ -212,15 +210,8 @@ def share_object(share: Share) -> dict[str, float | None]:
 
 def score_object(scores: Tally) -> dict[str, Any]:
     """A score with its interval. `range`: its ends where undecided answers are all misses, and all hits."""
-    return {
-        "score": scores.mean,
-        "low": scores.share.low,
-        "high": scores.share.high,
-        "range": scores.range and list(scores.range),
-        "n": scores.n,
-        "trials": scores.trials,
-        "samples": scores.samples,
-    }
+    counts = {"n": scores.n, "trials": scores.trials, "samples": scores.samples}
+    return {**share_object(scores.share), "range": scores.range, **counts}
 
 
 def length_object(length: EffectiveLength) -> dict[str, Any]:

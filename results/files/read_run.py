@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.own_documents import votes_of
 from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.foreign import foreign_panels
-from needlework.results.files.json_files import parsed, read_json, records_in
+from needlework.results.files.json_files import parsed, records_in
 from needlework.results.records.journal import read_journal
 from needlework.results.records.manifest import manifest_at
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links
@@ -125,12 +125,6 @@ def load_panels(path: Path) -> tuple[Panel, ...]:
     if not panels:
         raise InputError("results", path, "holds no trials; there is nothing to draw")
     return panels
-
-
-def run_records(folder: Path) -> list[Record]:
-    """Read the last record of each trial of a run; none where it has just begun. Raises `InputError`."""
-    report, journal = folder / RESULTS, folder / JOURNAL
-    return read_json(report) if report.is_file() else _journal(journal)
 
 
 def _file_of_run(folder: Path) -> Path | None:

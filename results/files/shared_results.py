@@ -41,7 +41,7 @@ def every_eval_ever(run: Run) -> dict[str, bytes]:
     """
     files = {}
     for model, records in sorted(grouped(as_asked(run.records), lambda record: record.model).items()):
-        digest = sha256(f"{run.name} {model} {_time_of(run).isoformat()}".encode()).hexdigest()
+        digest = sha256(f"{run.name} {model} {time_of(run).isoformat()}".encode()).hexdigest()
         developer, _, model_name = _model_id(model).rpartition("/")
         # The path that the schema asks for, from the root of their repository.
         folder = f"data/{_LIBRARY}/{slug(developer)}/{slug(model_name)}"
@@ -52,7 +52,7 @@ def every_eval_ever(run: Run) -> dict[str, bytes]:
         content = {
             "schema_version": _SCHEMA,
             "evaluation_id": evaluation_id,
-            "evaluation_timestamp": _time_of(run).isoformat(timespec="seconds"),
+            "evaluation_timestamp": time_of(run).isoformat(timespec="seconds"),
             "retrieved_timestamp": _epoch(run),
             "source_metadata": {
                 "source_name": f"needlework run {run.name}",
@@ -109,17 +109,12 @@ def _result(task: str, length: str, records: Sequence[Record]) -> dict[str, Any]
         }
     name = task if length == "all" else f"{task} at {length_label(int(length))} tokens"
     scorers = sorted({record.scorer for record in records if record.score is not None})
+    hub = _HUB_BENCHMARKS.get(task)
+    source = {"source_type": "hf_dataset", "hf_repo": hub} if hub else {"source_type": "other"}
     return {
         "evaluation_result_id": f"{task}/{length}",
         "evaluation_name": name,
-        "source_data": {
-            "dataset_name": _HUB_BENCHMARKS.get(task, f"needlework {task}"),
-            **(
-                {"source_type": "hf_dataset", "hf_repo": _HUB_BENCHMARKS[task]}
-                if task in _HUB_BENCHMARKS
-                else {"source_type": "other"}
-            ),
-        },
+        "source_data": {"dataset_name": hub or f"needlework {task}", **source},
         "metric_config": {
             "metric_id": f"needlework.{'+'.join(scorers)}",
             "metric_unit": "proportion",
@@ -219,7 +214,7 @@ def _hub_row(run: Run, benchmark: str, task: str, scores: Tally, lengths: Sequen
     return {
         "dataset": {"id": benchmark, "task_id": "default" if task in _HUB_BENCHMARKS else task},
         "value": round(100 * (scores.mean or 0.0), 2),
-        "date": _time_of(run).isoformat(timespec="seconds"),
+        "date": time_of(run).isoformat(timespec="seconds"),
         "evaluation_framework": _LIBRARY,
         "notes": "; ".join(notes),
     }
@@ -231,13 +226,13 @@ def _model_id(model: str) -> str:
     return name.rpartition("/")[2] if kind == "gguf" else name if colon else kind
 
 
-def _time_of(run: Run) -> datetime:
+def time_of(run: Run) -> datetime:
     """The time when the run began; the beginning of 1970 if its manifest does not say."""
     return began(run.manifest) or datetime.fromtimestamp(0, UTC)
 
 
 def _epoch(run: Run) -> str:
-    return str(int(_time_of(run).timestamp()))
+    return str(int(time_of(run).timestamp()))
 
 
 def _version(run: Run) -> str:

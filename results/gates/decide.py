@@ -16,6 +16,7 @@ from needlework.results.statistics.comparison.comparison import losses_of
 from needlework.results.statistics.intervals import FEW, NEEDED, Ends, counts_of, detectable_drop, exact_ends
 from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.tasks import GateRow
+from needlework.results.statistics.wording import unscored_words
 from needlework.results.style import counted, duration, one_line
 
 # A gate judges the model, and a run is a sample of it. So it passes when the whole interval of its mean is within the
@@ -255,25 +256,21 @@ def _numbers(verdict: Verdict) -> tuple[str, str, str]:
     interval = ""
     if verdict.low is not None and verdict.high is not None:
         interval = f"{verdict.level:.4g} % interval {verdict.low:.3f}..{verdict.high:.3f}"
-    nothing = _counts_words(verdict.nothing)
+    nothing = unscored_words(verdict.nothing)
     count = f"n {verdict.n}{f' ({nothing})' if nothing else ''}"
     if verdict.samples and verdict.samples != verdict.trials:
         count += f" of {counted(verdict.samples, 'sample')}"
     return value_words(verdict), interval, count
 
 
-def _counts_words(counts: Mapping[OutcomeName, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
-
-
 def _words(verdict: Verdict) -> str:
-    nothing = _counts_words(verdict.nothing)
+    nothing = unscored_words(verdict.nothing)
     return "; ".join(filter(None, [_lost(verdict), f"{nothing} of the n" if nothing else "", _remark(verdict)]))
 
 
 def _remark(verdict: Verdict) -> str:
     """The remark of a verdict, beside the numbers and the losses."""
-    against = "" if verdict.losses is not None and verdict.paired else _counts_words(verdict.against)
+    against = "" if verdict.losses is not None and verdict.paired else unscored_words(verdict.against)
     parts = [f"{against} counted against it" if against else "", verdict.note]
     if verdict.sees is not None and verdict.state == "pass":
         drop = f"a drop of {100 * verdict.sees:.3g} points or more"

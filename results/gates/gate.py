@@ -201,15 +201,10 @@ def _planned_records(series: Series, selected: Collection[str] | None) -> list[R
         if selected is None or cell.id in selected:
             label, retriever = split_label(cell.needle, arms)
             control = "" if retriever else split_label(label, controls)[1]
-            reference = {"retriever": retriever, "control": control}
-            records.append(_planned_record(cell, series.model, language=series.suite.language, reference=reference))
+            reference, language = {"retriever": retriever, "control": control}, series.suite.language
+            record = record_of_cell(cell, series.model, WAITING, language=language, seed=0, reference=reference)
+            records.append(record)
     return records
-
-
-def _planned_record(
-    cell: Cell, model: str, seed: int = 0, language: str = "", reference: Mapping[str, Any] | None = None
-) -> Record:
-    return record_of_cell(cell, model, WAITING, language=language, seed=seed, reference=reference or {})
 
 
 def _values(field: str, planned: Sequence[Record]) -> str:
@@ -329,7 +324,7 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
     models = {record.model for record in run.records}
     only = models.pop() if len(models) == 1 else None
     trials = dict.fromkeys((only or model, replace(cell, model="")) for model, cell in cells)
-    planned = [_planned_record(cell, model, seed) for model, cell in trials]
+    planned = [record_of_cell(cell, model, WAITING, language="", seed=seed) for model, cell in trials]
     tests = sorted({record.test for record in run.records if record.test})
     planned += [structs.replace(trial, test=test) for trial in planned for test in tests]
     try:

@@ -57,11 +57,6 @@ class SessionPace(Struct, frozen=True):
         """Seconds a trial."""
         return self.seconds / self.trials
 
-    @property
-    def tokens_per_s(self) -> float:
-        """Prompt tokens a second."""
-        return self.prompt_tokens / self.seconds
-
 
 def pace_of(now: Iterable[Record], seconds: float) -> SessionPace | None:
     """The speed of a session with these records; `None` where nothing was answered."""

@@ -15,7 +15,7 @@ from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.grid import slug
 from needlework.core.record import SCORED, UNDECIDED
-from needlework.results.files.read_run import run_records
+from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import json_rows
 from needlework.results.records.samples import as_asked
 from needlework.results.statistics.agreement import AnswerRating
@@ -199,7 +199,7 @@ def _is_texts(*values: object) -> bool:
 
 def _of_run(run: Path) -> Iterator[_SourceAnswer]:
     """The trials that a model answered, whatever the score."""
-    records = run_records(run)
+    records = read_run(run).records
     plain = {id(record) for record in as_asked(records) if record.reference.get("absent") is not True}
     for record in records:
         if record.outcome in (*SCORED, *UNDECIDED):
