@@ -4,7 +4,7 @@ Exit code 0; 1 where a judgement is missing; 2 after one line about what was wro
 """
 
 import argparse
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
 from math import fsum
@@ -38,14 +38,9 @@ class AnswerPair(NamedTuple):
     rival: predictions.Prediction
 
     @property
-    def question(self) -> tuple[str, str]:
-        """The key of equal questions: words and reference."""
-        return _question_of(self.ours)
-
-    @property
     def item(self) -> str:
         """A hash of question, reference and both answers."""
-        words = "\0".join((*self.question, self.ours.answer, self.rival.answer))
+        words = "\0".join((*self.ours.pair_key, self.ours.answer, self.rival.answer))
         return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -83,10 +78,15 @@ class JudgedPair(Struct, frozen=True):
     verdicts: Mapping[Rule, tuple[Preference | None, ...]]
     problems: tuple[str, ...]  # why the strict rule has none, for each order; empty where it has
 
+    @property
+    def question(self) -> tuple[str, str]:
+        """What all judgements of a question share."""
+        return self.pair.ours.pair_key
+
 
 def match(ours: predictions.Answers, rival: predictions.Answers) -> MatchedRows:
     """Pair the rows of both files by question and reference. Raises `InputError` without any pair."""
-    one, other = grouped(ours.rows, _question_of), grouped(rival.rows, _question_of)
+    one, other = (grouped(answers.rows, lambda row: row.pair_key) for answers in (ours, rival))
     groups = [tuple(map(AnswerPair, one[question], other.get(question, ()))) for question in one]
     partners = {pair.ours.line: pair.rival.line for group in groups for pair in group}
     if not partners:
@@ -97,10 +97,6 @@ def match(ours: predictions.Answers, rival: predictions.Answers) -> MatchedRows:
         rival_alone=tuple(row for row in rival.rows if row.line not in partners.values()),
         repeated=tuple(group for group in groups if len(group) > 1),
     )
-
-
-def _question_of(row: predictions.Prediction) -> tuple[str, str]:
-    return row.question, row.gold
 
 
 def pair_questions(pair: AnswerPair, judge: CommandJudge) -> list[ask.JudgeQuestion]:
@@ -114,7 +110,7 @@ def pair_questions(pair: AnswerPair, judge: CommandJudge) -> list[ask.JudgeQuest
             "line": pair.ours.line,
             "rival_line": pair.rival.line,
         }
-        system, user = pair_messages(*pair.question, first.answer, second.answer)
+        system, user = pair_messages(*pair.ours.pair_key, first.answer, second.answer)
         questions.append(ask.question_to(judge, system, user, about, order))
     return questions
 
@@ -130,13 +126,11 @@ def judged_pairs(pairs: Sequence[AnswerPair], judge: CommandJudge, replies: ask.
     judged = []
     for pair in pairs:
         both = [replies.to(question) for question in pair_questions(pair, judge)]
-        verdicts = [_verdicts(replied, order) for order, replied in enumerate(both)]
-        problems = [
-            "" if read["strict"] else of.problem or "no verdict" for read, of in zip(verdicts, both, strict=True)
-        ]
-        judged.append(
-            JudgedPair(pair, {rule: tuple(read[rule] for read in verdicts) for rule in RULES}, tuple(problems))
-        )
+        read = [_verdicts(replied, order) for order, replied in enumerate(both)]
+        verdicts = {rule: tuple(of_order[rule] for of_order in read) for rule in RULES}
+        missing = zip(verdicts["strict"], both, strict=True)
+        problems = tuple("" if verdict else replied.problem or "no verdict" for verdict, replied in missing)
+        judged.append(JudgedPair(pair, verdicts, problems))
     return judged
 
 
@@ -156,7 +150,7 @@ def win_rates(judged: Sequence[JudgedPair], expected: int) -> dict[Rule, WinRate
     To the strict rule the verdicts on rows without one are missing."""
     counts: dict[Rule, int] = {"compat": len(judged), "strict": expected}
     return {
-        rule: win_rate([(pair.pair.question, verdict) for pair in judged for verdict in pair.verdicts[rule]], count)
+        rule: win_rate([(each.question, verdict) for each in judged for verdict in each.verdicts[rule]], count)
         for rule, count in counts.items()
     }
 
@@ -188,7 +182,7 @@ def order_effects(judged: Sequence[JudgedPair]) -> dict[str, tuple[Share, int]]:
     `same_in_both_orders`: of pairs, those whose verdict is the same in both. `first_preferred`: of verdicts without
     ties, those that prefer the answer shown first; half is no bias.
     """
-    both = [(pair.pair.question, *pair.verdicts["strict"]) for pair in judged if None not in pair.verdicts["strict"]]
+    both = [(each.question, *each.verdicts["strict"]) for each in judged if None not in each.verdicts["strict"]]
     same = [(question, float(one == other)) for question, one, other in both]
     first = [(question, float(one == "win")) for question, one, _ in both if one != "tie"]
     first += [(question, float(other == "loss")) for question, _, other in both if other != "tie"]
@@ -253,26 +247,21 @@ def _run(options: argparse.Namespace) -> int:
     problems = [predictions.BrokenRow(pair.pair.ours.line, why) for pair in judged for why in pair.problems if why]
     print(one_line(f"{ours.model} against {rival.model}, {len(judged)} pairs, each in both orders"))
     print("\n".join(_rate_lines(rates)))
-    for line in (
-        *_effect_lines(effects),
-        *_unmatched_lines(ours, rival, matched),
-        *[f"judgements without a verdict, {predictions.broken_rows(problems)}"] * bool(problems),
-        f"questions asked now: {replies.count}; replies are in {replies_path}",
-        *[f"written to {options.out}"] * bool(options.out),
-    ):
-        print(one_line(line))
+    lines = [*_effect_lines(effects), *_unmatched_lines(ours, rival, matched)]
+    lines += [f"judgements without a verdict, {predictions.broken_rows(problems)}"] * bool(problems)
+    lines.append(f"questions asked now: {replies.count}; replies are in {replies_path}")
+    lines += [f"written to {options.out}"] * bool(options.out)
+    print(*map(one_line, lines), sep="\n")
     return 0 if rates["strict"].score.value is not None else 1
 
 
 def _rate_lines(rates: Mapping[Rule, WinRate]) -> Iterator[str]:
-    rows = []
+    rows = [_HEAD]
     for rule, rate in rates.items():
         mean = rate.of_those_there if rule == "compat" else rate.score
-        counts = (rate.wins, rate.ties, rate.losses, rate.expected - rate.n)
-        rows.append(
-            (rule, *map(str, counts), f"{rate.n} of {rate.expected}", percent2(mean.value), interval_cell(mean))
-        )
-    yield from aligned([_HEAD, *rows], names=1)
+        counts = map(str, (rate.wins, rate.ties, rate.losses, rate.expected - rate.n))
+        rows.append((rule, *counts, f"{rate.n} of {rate.expected}", percent2(mean.value), interval_cell(mean)))
+    yield from aligned(rows, names=1)
     strict = rates["strict"]
     if strict.score.value is None:
         yield (
@@ -293,28 +282,20 @@ def _effect_lines(effects: Mapping[str, tuple[Share, int]]) -> Iterator[str]:
 def _unmatched_lines(ours: predictions.Answers, rival: predictions.Answers, matched: MatchedRows) -> Iterator[str]:
     for answers, alone in ((ours, matched.alone), (rival, matched.rival_alone)):
         if alone:
-            yield f"without a partner in the other file, {len(alone)} rows of {answers.path}: {_line_numbers(alone)}"
+            lines = ", ".join(str(row.line) for row in alone)
+            yield f"without a partner in the other file, {len(alone)} rows of {answers.path}: lines {lines}"
         if answers.broken:
             yield f"broken rows of {answers.path}, {predictions.broken_rows(answers.broken)}"
     if matched.repeated:
-        pairs = [pair.ours for group in matched.repeated for pair in group]
-        count = f"{len(matched.repeated)} questions: {len(pairs)} pairs, in the order of the rows"
-        yield f"asked more than once, {count}: {_line_numbers(pairs)}"
-
-
-def _line_numbers(rows: Iterable[predictions.Prediction]) -> str:
-    return f"lines {', '.join(str(row.line) for row in rows)}"
+        numbers = [str(pair.ours.line) for group in matched.repeated for pair in group]
+        count = f"{len(matched.repeated)} questions: {len(numbers)} pairs, in the order of the rows"
+        yield f"asked more than once, {count}: lines {', '.join(numbers)}"
 
 
 def _pair_object(judged: JudgedPair) -> dict[str, Any]:
     pair = judged.pair
-    return {
-        "item": pair.item,
-        "line": pair.ours.line,
-        "rival_line": pair.rival.line,
-        **{rule: list(both) for rule, both in judged.verdicts.items()},
-        "problems": [problem or None for problem in judged.problems],
-    }
+    about = {"item": pair.item, "line": pair.ours.line, "rival_line": pair.rival.line}
+    return {**about, **judged.verdicts, "problems": [problem or None for problem in judged.problems]}
 
 
 def _answers_object(answers: predictions.Answers) -> dict[str, Any]:

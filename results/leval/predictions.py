@@ -31,6 +31,11 @@ class Prediction(Struct, frozen=True):
     answer: str
     document: int | None = None  # the number of its document, where the row has it
 
+    @property
+    def pair_key(self) -> tuple[str, str]:
+        """Question and reference, by which rows of two files are paired."""
+        return self.question, self.gold
+
 
 class BrokenRow(Struct, frozen=True):
     """A row that cannot be scored, and why."""

@@ -1,7 +1,7 @@
 """`needlework score leval PREDICTIONS...`: L-Eval's prediction files by both rules, without a model."""
 
 import argparse
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal
@@ -70,7 +70,7 @@ class TaskScores(Struct, frozen=True):
     @property
     def clustered(self) -> bool:
         """Whether intervals take the questions of a document together."""
-        return bool(self.task.questions) or _has_documents(self.source)
+        return _documents(self.source) is not None
 
     @property
     def without_fact(self) -> int:
@@ -153,7 +153,8 @@ def _means(
     source: Predictions, scores: Sequence[Score], scorer: str, references: Sequence[Reference], rule: Rule
 ) -> dict[str, MetricMean]:
     task, golds = source.task, [row.gold for row in source.rows]
-    columns, documents = _columns(source, scores, rule), _documents(source)
+    columns = _columns(source, scores, rule)
+    documents = _documents(source) or list(range(len(golds)))  # where they are not known, each question by itself
     floors: dict[str, float] = {}
     for answers in overlap.blind_answers(task.scorer, [row.question for row in source.rows], golds):
         for name, mean in _plain_means(_columns(source, _judge(scorer, answers, references), rule)).items():
@@ -183,18 +184,11 @@ def _plain_means(columns: _Columns) -> dict[str, float]:
     return {name: fsum(values.values()) / len(values) for name, values in columns.items()}
 
 
-def _has_documents(source: Predictions) -> bool:
-    """Whether rows of a user's own file have the numbers of their documents, as exported ones do."""
-    return bool(source.rows) and all(row.document is not None for row in source.rows)
-
-
-def _documents(source: Predictions) -> list[Hashable]:
-    """The document of each question of a complete file; each its own where documents are not known."""
-    if _has_documents(source):
+def _documents(source: Predictions) -> list[int | None] | None:
+    """The document of each question of a complete file, if they are known; exported rows have their numbers."""
+    if source.rows and all(row.document is not None for row in source.rows):
         return [row.document for row in source.rows]
-    if not source.task.questions:
-        return list(range(source.task.expected))
-    return [document for document, count in enumerate(source.task.questions) for _ in range(count)]
+    return [document for document, count in enumerate(source.task.questions) for _ in range(count)] or None
 
 
 def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
@@ -210,12 +204,10 @@ def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
             if task not in by_name or not by_name[task].complete
         )
         if present:
-            shares = {
-                rule: Share(None)
-                if missing
-                else weighted_mean([scores.means[metric or main_metric(scores.task)][rule].score for scores in present])
-                for rule in RULES
-            }
+            shares = dict.fromkeys(RULES, Share(None))
+            for rule in () if missing else RULES:
+                of_tasks = [scores.means[metric or main_metric(scores.task)][rule].score for scores in present]
+                shares[rule] = weighted_mean(of_tasks)
             expected = sum(LEVAL_TASKS[task].expected for task in tasks)
             rows.append(TaskAverage(name, len(tasks), shares, sum(counts.values()), expected, missing))
     return rows
@@ -229,12 +221,12 @@ def table_lines(model: str, tasks: Sequence[TaskScores]) -> Iterator[str]:
     """
     means = averages(tasks)
     yield one_line(f"L-Eval, {model}")
-    rows = [row for task in tasks for row in _task_rows(task)]
+    rows = [_HEAD, *(row for task in tasks for row in _task_rows(task))]
     for average in means:
-        values = [percent2(average.scores[rule].value) for rule in RULES]
-        intervals = _both(interval_cell(average.scores[rule]) for rule in RULES)
+        values = map(percent2, (average.scores[rule].value for rule in RULES))
+        intervals = _both(map(interval_cell, average.scores.values()))
         rows.append((average.name, "mean", *values, NONE, NONE, f"{average.n} of {average.expected}", intervals))
-    yield from aligned([_HEAD, *rows], names=2)
+    yield from aligned(rows, names=2)
     for average in means:
         if average.missing:
             yield f"no {average.name}, of {average.tasks} tasks: {', '.join(average.missing)}"
@@ -339,7 +331,7 @@ def _score_object(score: Score) -> dict[str, Any]:
     return facts | {"details": dict(score.details)}
 
 
-def _share_object(share: Share) -> dict[str, float | int | None]:
+def _share_object(share: Share) -> dict[str, float | None]:
     return {"score": _four(share.value), "low": _four(share.low), "high": _four(share.high)}
 
 

@@ -121,17 +121,18 @@ def _ask_closed_book(checked: Sequence[CheckedQuestion], model: CommandJudge, re
     all_replies = ask_all(questions.values(), model, _read_answer, replies, fields=_is_replied)
     probed = []
     for row in checked:
-        replied = all_replies.to(questions[row.key]) if row.question else None
-        answer = replied.value(_read_answer) if replied else None
-        if row.question is None or replied is None:
+        if row.question is None:
             probed.append(row)
-        elif answer is None:
+            continue
+        replied = all_replies.to(questions[row.key])
+        answer = replied.value(_read_answer)
+        if answer is None:
             probed.append(row.with_more({}, Reason("review", "not probed", replied.problem)))
-        else:
-            is_known, shown = _is_right(row.question, answer), answer[:_LONGEST]
-            reason = Reason("reject", "known without the document", f"asked alone, the model says {shown!r}")
-            facts = {"closed_book": {"model": spec, "known": is_known, "answer": shown}}
-            probed.append(row.with_more(facts, *[reason] * is_known))
+            continue
+        is_known, shown = _is_right(row.question, answer), answer[:_LONGEST]
+        reason = Reason("reject", "known without the document", f"asked alone, the model says {shown!r}")
+        facts = {"closed_book": {"model": spec, "known": is_known, "answer": shown}}
+        probed.append(row.with_more(facts, *[reason] * is_known))
     return probed
 
 
