@@ -14,6 +14,7 @@ from needlework.core.errors import InputError
 from needlework.core.settings import Settings
 from needlework.models.specs import is_served
 from needlework.results.files.read_run import Run
+from needlework.results.records.samples import object_of
 from needlework.results.report.charts import share_point
 from needlework.results.report.comparison import points_cells, score_cell
 from needlework.results.report.section import ChartLine, ChartPoint, LineChart, Section, Table
@@ -30,9 +31,9 @@ _NOT_WORSE = "not worse"
 class LoadedRun(NamedTuple):
     """The durations of a run under a load, in seconds; `None` where nobody measured them."""
 
-    median_s: float | None  # of an answered request, to its last token
-    p95_s: float | None
-    per_s: float | None  # answered requests a second
+    median_s: float | None = None  # of an answered request, to its last token
+    p95_s: float | None = None
+    per_s: float | None = None  # answered requests a second
 
 
 def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
@@ -79,11 +80,11 @@ def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -
 
 def _loaded(run: Run) -> LoadedRun:
     seconds = sorted(value for record in run.records if (value := latency_of(record)) is not None)
-    pace = run.manifest.get("pace")
-    pace = pace if isinstance(pace, Mapping) else {}
-    slowest = seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))] if seconds else None
+    pace = object_of(run.manifest.get("pace"))
     per_s = pace["trials"] / pace["seconds"] if pace.get("trials") and pace.get("seconds") else None
-    return LoadedRun(median(seconds) if seconds else None, slowest, per_s)
+    if not seconds:
+        return LoadedRun(per_s=per_s)
+    return LoadedRun(median(seconds), seconds[int(0.95 * len(seconds))], per_s)
 
 
 def _load_of(row: ComparedRun) -> str:

@@ -109,8 +109,8 @@ class Plan:
 
 def launched_shards(folder: Path) -> int | None:
     """The number of shards that the run was launched in; `None` if it was not."""
-    shards = _launch_json(folder).get("shards")
-    return shards if isinstance(shards, int) else None
+    shards: int | None = _launch_json(folder).get("shards")
+    return shards
 
 
 def _launch_json(folder: Path) -> dict[str, Any]:

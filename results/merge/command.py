@@ -8,9 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from msgspec import structs
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError, OneLineParser, run_command
@@ -33,9 +32,9 @@ from needlework.results.merge.parts import (
 )
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.manifest import (
-    OF_A_PROCESS,
     changed_facts,
     command_line,
+    facts_of,
     manifest,
     merge_facts,
     notes_of,
@@ -161,17 +160,12 @@ def _records_by_part(into: Path, parts: Sequence[RunPart]) -> dict[str, Sequence
 
 
 def _conflict_lines(conflicts: Sequence[Conflict], keep: Keep | None) -> Iterator[str]:
-    for parts, records in conflicts[:_MAX_CONFLICTS]:
-        answers = [
-            f"{part or THE_RUN}: {record.outcome} {str(record.response.text)[:60]!r}"
-            for part, record in zip(parts, records, strict=True)
-        ]
-        yield f"conflict: {records[0].id}: {', '.join(answers)}"
+    for conflict in conflicts[:_MAX_CONFLICTS]:
+        answers = (f"{part or THE_RUN}: {each.outcome} {each.response.text[:60]!r}" for part, each in conflict)
+        yield f"conflict: {conflict[0][1].id}: {', '.join(answers)}"
     if conflicts and keep is None:
-        yield (
-            f"{counted(len(conflicts), 'trial')} with two different answers; nothing was written; --conflicts first or"
-            " last says whose counts, in the order of the parts"
-        )
+        trials = f"{counted(len(conflicts), 'trial')} with two different answers; nothing was written"
+        yield f"{trials}; --conflicts first or last says whose counts, in the order of the parts"
 
 
 def _print_run(
@@ -201,10 +195,8 @@ def _part_lines(report: RunReport, into: Path, parts: Sequence[RunPart]) -> Iter
     for part in parts:
         if part.other_records:
             yield f"{part.name} also holds {part.other_records} records of a run with other options: they are left out"
-    yield (
-        f"merged {counted(len(parts), 'part')}, {len(report.records):,} of {report.planned:,} trials, into"
-        f" {relative(into)}"
-    )
+    trials = f"{len(report.records):,} of {report.planned:,} trials"
+    yield f"merged {counted(len(parts), 'part')}, {trials}, into {relative(into)}"
 
 
 Keep = Literal["first", "last"]
@@ -213,11 +205,8 @@ _FAILURES: tuple[OutcomeName, ...] = ("error", "invalid", "skipped")
 THE_RUN = "the run itself"
 
 
-class Conflict(NamedTuple):
-    """Two different answers to one prompt, in the order of their parts."""
-
-    parts: tuple[str, str]
-    records: tuple[Record, Record]
+Conflict = tuple[tuple[str, Record], tuple[str, Record]]
+"""Two different answers to one prompt, each with its part, in the order of these."""
 
 
 def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> tuple[list[Record], list[Conflict]]:
@@ -237,11 +226,11 @@ def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> tuple[
                 raise InputError("RUN", part, f"{remedy}: text, needles or tokenizer differ (nothing was written)")
             conflict = {other.outcome, record.outcome} <= FINAL and _answer(other) != _answer(record)
             if conflict:
-                conflicts.append(Conflict((other_part, part), (other, record)))
+                conflicts.append(((other_part, other), (part, record)))
             if (conflict and keep == "last") or _rank(record) > _rank(other):
                 chosen[trial] = part, record
     joined = [
-        structs.replace(record, timing=structs.replace(record.timing, part=part)) if part else record
+        replace(record, timing=replace(record.timing, part=part)) if part else record
         for part, record in chosen.values()
     ]
     return joined, conflicts
@@ -259,7 +248,7 @@ def merged_manifest(settings: Settings, parts: Sequence[RunPart], *, planned: in
     """The manifest of the merged run: facts of all parts, machine of the first, a summary of each."""
     facts: dict[str, Any] = {}
     for part in parts:
-        merge_facts(facts, {k: v for k, v in part.manifest.items() if k not in OF_A_PROCESS and isinstance(v, dict)})
+        merge_facts(facts, facts_of(part.manifest))
     changed = list(dict.fromkeys(line for part in parts for line in changed_facts(part.manifest)))
     first = next(part.manifest for part in parts if part.settings is not None)
     ended = [part.manifest.get("ended") for part in parts]

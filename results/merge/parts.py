@@ -145,10 +145,6 @@ def _portable_test(nodeid: str) -> str:
     return f"{name_of_test(nodeid, cell.id)} {cell.id}" if cell else nodeid
 
 
-# Facts of a model that do not change its answers. Each process finds out by trying which kernels are faster.
-_HARMLESS = ("server", "window_source", "server total_slots", "kernels")
-
-
 def check_agreement(parts: Sequence[RunPart]) -> None:
     """Refuse parts of different runs. Raises `InputError` with the part and what differs."""
     first = next((part for part in parts if part.recipe is not None), parts[0])
@@ -162,36 +158,13 @@ def check_agreement(parts: Sequence[RunPart]) -> None:
             if any(line.startswith("base_url: ") for line in lines):
                 remedy += "; --server-id NAME, given to every shard, names servers that are alike"
             raise InputError("RUN", part.name, f"{remedy} (nothing was written)")
-        if lines := differing_facts(first.manifest, part.manifest):
+        if lines := changed_parts(first.manifest, part.manifest):
             remedy = f"was made of something else than {first.name}: {'; '.join(lines[:4])}; such answers are not of"
             raise InputError("RUN", part.name, f"{remedy} one model and prompt (nothing was written)")
 
 
 def _planned_recipe(part: RunPart) -> str | None:
     return None if part.settings is None else recipe_of(part.settings)
-
-
-def differing_facts(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """A line for each fact that two manifests state differently: `models m: window 8192 / 4096`.
-
-    A shard that loaded no model, or whose server does not report a fact, differs in nothing.
-    """
-    return changed_parts(_with_comparable_models(first), _with_comparable_models(second))
-
-
-def _with_comparable_models(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest without facts of models that may differ: each shard calibrates by itself."""
-    models = manifest.get("models")
-    comparable = {
-        name: {
-            fact: value
-            for fact, value in facts.items()
-            if fact not in _HARMLESS and (not fact.startswith("calibration ") or str(value).startswith("exact"))
-        }
-        for name, facts in (models.items() if isinstance(models, Mapping) else ())
-        if isinstance(facts, Mapping)
-    }
-    return {**manifest, "models": comparable}
 
 
 def merged_settings(

@@ -30,7 +30,7 @@ _PACKAGES = (
     "bm25s", "sentence-transformers",
 )  # fmt: skip
 # Fields on the process, the machine and the code. All others are facts of texts, prompts and models.
-OF_A_PROCESS = (
+_OF_A_PROCESS = (
     "schema", "started", "session_started", "ended", "planned", "recorded", "folder", "command", "options", "suites",
     "versions", "python", "platform", "commit",
 )  # fmt: skip
@@ -100,6 +100,11 @@ def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
     """Write it, whole or not at all."""
     text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
     write_whole(path, f"{text}\n".encode("utf-8", "replace"))
+
+
+def facts_of(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The facts of a manifest on texts, prompts and models."""
+    return {name: part for name, part in manifest.items() if name not in _OF_A_PROCESS and isinstance(part, dict)}
 
 
 def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -212,7 +217,7 @@ def read_before(path: Path, recipe: str, models: Container[str]) -> Before:
         same = recipe_of(settings_of(content)) == recipe
     except InputError:
         return Before()
-    facts = {name: part for name, part in content.items() if name not in OF_A_PROCESS and isinstance(part, dict)}
+    facts = facts_of(content)
     known = facts.get("models", {}).items()
     facts["models"] = {spec: model for spec, model in known if spec in models and isinstance(model, dict)}
     if not same:

@@ -13,6 +13,8 @@ from needlework.results.style import one_line
 _AXES = frozenset({"lengths", "depths", "repeats"})
 _TEXTS = ("corpora", "tokenizers", "prompts", "models")
 _OPTIONS = ("seed", "tokenizer", "cache_policy", "canary", "model_arg", "base_url", "server_id", "judge")
+# Facts of a model that change no answer. Each process finds out by trying which kernels are faster.
+_HARMLESS = ("server", "window_source", "server total_slots", "kernels")
 _SHOWN = 40  # characters of a value
 _FIELDS = 8  # of one object
 
@@ -39,24 +41,36 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
 
 
 def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return changes between two sessions of a run in texts and models: `part name: before / after`.
+    """Return changes between two sessions or shards of a run in texts and models: `part name: before / after`.
 
-    What only one side knows is no change, and no more is another address.
+    What only one side knows is no change.
     """
     lines: list[str] = []
     for part in (*_TEXTS, "embedders"):
         a, b = _named(before, part), _named(after, part)
         for name in sorted(a.keys() & b.keys()):
-            lines += _fields(f"{part} {name}", _known_in(b[name], a[name]), _known_in(a[name], b[name]))
+            x, y = _comparable(a[name]), _comparable(b[name])
+            lines += _fields(f"{part} {name}", _known_in(y, x), _known_in(x, y))
     return lines
 
 
+def _comparable(entry: object) -> object:
+    """An entry without facts that change no answer; each process calibrates by itself."""
+    if not isinstance(entry, Mapping):
+        return entry
+    return {
+        fact: value
+        for fact, value in entry.items()
+        if fact not in _HARMLESS and (not fact.startswith("calibration ") or str(value).startswith("exact"))
+    }
+
+
 def _known_in(other: object, entry: object) -> object:
-    """An entry without what the other does not know, and without a server's address."""
+    """An entry without what the other does not know."""
     if not isinstance(entry, Mapping):
         return entry
     known = object_of(other)
-    return {key: of for key, of in entry.items() if key != "server" and of is not None and known.get(key) is not None}
+    return {key: of for key, of in entry.items() if of is not None and known.get(key) is not None}
 
 
 def check_dtypes(option: str, value: object, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> None:

@@ -15,10 +15,11 @@ from needlework.core.errors import InputError
 from needlework.core.record import FINAL
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.merge.command import merged_manifest, union
-from needlework.results.merge.parts import RunPart, absent_shards, differing_facts, main, progress_of_run, total_of
+from needlework.results.merge.parts import RunPart, absent_shards, main, progress_of_run, total_of
 from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import Planned, write_shard_file
+from needlework.results.statistics.comparison.provenance import changed_parts
 from tests.results.builders import new_record
 
 MODEL = {
@@ -47,16 +48,16 @@ MODEL = {
     ],
 )  # fmt: skip
 def test_models_that_differ_are_named(change, lines):
-    assert differing_facts({"models": {"m": MODEL}}, {"models": {"m": MODEL | change}}) == lines
+    assert changed_parts({"models": {"m": MODEL}}, {"models": {"m": MODEL | change}}) == lines
 
 
 @pytest.mark.parametrize("part", ["corpora", "tokenizers", "prompts", "embedders"])
 def test_other_texts_are_named_and_missing_ones_agree(part):
     one = {part: {"x": "sha one"}, "models": {"m": MODEL}}
 
-    assert differing_facts(one, {part: {"x": "sha two"}}) == [f"{part} x: sha one / sha two"]
+    assert changed_parts(one, {part: {"x": "sha two"}}) == [f"{part} x: sha one / sha two"]
     for other in ({}, {part: {"y": "sha two"}}, {"models": {}}):
-        assert differing_facts(one, other) == []
+        assert changed_parts(one, other) == []
 
 
 @pytest.mark.parametrize(
