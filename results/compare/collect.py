@@ -18,7 +18,6 @@ from needlework.results.records.samples import began, grouped, object_of, step_o
 from needlework.results.report.boards import failed_words
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard import BoardEntry, ModelRun, entries_of
-from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_followup import FAULTS
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.style import one_line
@@ -145,7 +144,7 @@ def _read(name: str, folder: Path) -> list[ModelRun] | str:
         run = read_run(folder)
     except InputError as error:
         return str(error)
-    entries = entries_of(asked_of(run.records), run.manifest)
+    entries = entries_of(run.records, run.manifest)
     why = _why_not_ranked(run, entries)
     models = grouped(entries, lambda entry: entry.model)
     return [

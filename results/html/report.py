@@ -11,7 +11,7 @@ from needlework.core.record import OWN_DOCUMENTS, UNDECIDED, UNSCORED, Record
 from needlework.results.html.charts import grid_view, picture_of, section_view, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import on_one_line, page, percent_number
-from needlework.results.records.samples import task_of
+from needlework.results.records.samples import task_of, without_controls
 from needlework.results.report.adaptive import adaptive_sections
 from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.panels import panels_table, question_title, task_title, unscored_of
@@ -19,7 +19,7 @@ from needlework.results.report.section import Section, Table
 from needlework.results.report.sections import run_sections
 from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.report.tasks import gate_sections, panel_findings, twins_sections
-from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
+from needlework.results.statistics.panels import OUTCOMES, Panel, Tally
 from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
@@ -65,16 +65,16 @@ def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequen
     return table_view(Table(caption, (head, "score %", "95 % interval", "n", *lost), tuple(rows)))
 
 
-def trial_details(trials: Iterable[RecordInPanel], panels: Sequence[Panel]) -> list[TrialDetails]:
+def trial_details(records: Iterable[Record], panels: Sequence[Panel]) -> list[TrialDetails]:
     """Return the trials by panel, depth, length and repeat; those found without a flag are dropped first."""
     numbers = {(panel.model, panel.task, panel.needle): i for i, panel in enumerate(panels)}
     columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
     rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
     ordered = []
-    for record, trial, _, _ in trials:
-        panel = numbers[trial.model, trial.task, trial.needle]
-        row, column = rows[panel][trial.depth], columns[panel][trial.length]
-        drop_rank = int(trial.outcome == "found" and not record.details.flags)
+    for record in records:
+        panel = numbers[record.model, record.task_label, record.panel]
+        row, column = rows[panel][record.depth], columns[panel][record.length]
+        drop_rank = int(record.outcome == "found" and not record.details.flags)
         order = (panel, row, column, record.repeat, str(record.key))
         ordered.append((order, TrialDetails((record,), panel, column, row, drop_rank)))
     return [details for _, details in sorted(ordered, key=itemgetter(0))]
@@ -137,7 +137,7 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[s
     rows: list[dict[str, str]] = []
     missed = (record for record in records if record.outcome in _ORDER)
     for record in sorted(missed, key=lambda record: _ORDER.index(record.outcome))[:_LISTED]:
-        number = numbers[record.model, record.task_label, trial_of(record).needle]
+        number = numbers[record.model, record.task_label, record.panel]
         panel = panels[number]
         parts = [panel_title(panel, models)] if len(panels) > 1 else []
         parts.append(f"{length_labels([record.length])[0]} tokens")
@@ -171,7 +171,7 @@ def html_text(
     # By the numbers in what was asked about: `n2` before `n16`.
     panels = sorted(report.panels, key=lambda panel: (panel.model, panel.task, natural(panel.needle)))
     report = replace(report, panels=tuple(panels))
-    trials = [each for each in report.asked if not each.control]
+    trials = without_controls(report.records)
     scores, numbers = panels_data(panels), range(len(panels))
     overview = panels_table(report, with_model=len(report.models) > 1)
     heading = f"Needlework: {', '.join(report.models)}" if title is None else title
@@ -182,8 +182,8 @@ def html_text(
         "picture": picture_of(report),
         "panels": panel_views(report),
         "overview": table_view(overview, [f"#panel-{at}" for at in numbers], numbers),
-        "missed": missed_of([each.record for each in trials], panels),
-        "missed_all": sum(each.trial.outcome in _ORDER for each in trials),
+        "missed": missed_of(trials, panels),
+        "missed_all": sum(record.outcome in _ORDER for record in trials),
         "gates": _section_views(gate_sections(report.gates, len(report.records)), report),
         "sections": _section_views(
             [*run_sections(replace(report, tasks=tasks)), *adaptive_sections(report.adaptive)], report

@@ -16,12 +16,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from needlework.core.record import FINAL, Record
-from needlework.results.records.samples import grouped, object_of, task_of
+from needlework.results.records.samples import grouped, object_of, retriever_of, task_of, without_controls
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length, area_under_curve
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail, holm, samples_for_p
-from needlework.results.statistics.panels import RecordInPanel, Share, Tally, depth_order, tally
+from needlework.results.statistics.panels import Share, Tally, depth_order, tally, trial_of
 from needlework.results.statistics.run_facts import cost_rows, latency_of
 from needlework.results.statistics.tasks import overall_score, task_weights
 from needlework.results.style import one_line
@@ -79,27 +79,28 @@ class BoardEntry(Struct, frozen=True):
         return np.bincount(self.samples, self.scores * self.weights).astype(np.float64)
 
 
-def entries_of(items: Iterable[RecordInPanel], manifest: Mapping[str, Any]) -> tuple[BoardEntry, ...]:
+def entries_of(records: Iterable[Record], manifest: Mapping[str, Any]) -> tuple[BoardEntry, ...]:
     """Return the entries of a run by model and task; that of all tasks first if there are several.
 
     Controls are left out, and of all tasks what was retrieved.
     """
-    groups = grouped((item for item in items if not item.control), _model_and_task)
+    groups = grouped(without_controls(records), _model_and_task)
     entries: list[BoardEntry] = []
     for model, names in grouped(sorted(groups), lambda name: name[0]).items():
         tasks = [_entry(model, task, groups[model, task], manifest) for _, task in names]
-        whole = [entry for entry in tasks if not groups[model, entry.task][0].retriever]
+        whole = [entry for entry in tasks if not retriever_of(groups[model, entry.task][0])]
         entries += [*([_of_all(whole)] if len(whole) > 1 else []), *tasks]
     return tuple(entries)
 
 
-def _model_and_task(item: RecordInPanel) -> tuple[str, str]:
-    return item.trial.model, f"{item.trial.task} ({item.retriever})" if item.retriever else item.trial.task
+def _model_and_task(record: Record) -> tuple[str, str]:
+    retriever = retriever_of(record)
+    return record.model, f"{record.task_label} ({retriever})" if retriever else record.task_label
 
 
-def _entry(model: str, task: str, items: Sequence[RecordInPanel], manifest: Mapping[str, Any]) -> BoardEntry:
-    ordered = sorted(((_sort_key(item.record), item) for item in items), key=lambda pair: pair[0])
-    records, trials = [item.record for _, item in ordered], [item.trial for _, item in ordered]
+def _entry(model: str, task: str, records: Sequence[Record], manifest: Mapping[str, Any]) -> BoardEntry:
+    records = sorted(records, key=_sort_key)
+    trials = list(map(trial_of, records))
     names = [(trial.needle, trial.sample) for trial in trials]
     codes = {name: at for at, name in enumerate(sorted(set(names)))}
     columns = grouped(trials, lambda trial: trial.length)
@@ -110,7 +111,7 @@ def _entry(model: str, task: str, items: Sequence[RecordInPanel], manifest: Mapp
         model=model,
         task=task,
         scorers=frozenset(scorers),
-        cells=_hash([*(key for key, _ in ordered), *map(_right, records), *sorted(scorers), *_setting(manifest, task)]),
+        cells=_hash([*map(_sort_key, records), *map(_right, records), *sorted(scorers), *_setting(manifest, task)]),
         overall=tally(trials),
         by_length={length: tally(columns[length]) for length in sorted(columns)},
         effective=absolute_length(length_scores(trials)) if len(columns) > 1 else None,

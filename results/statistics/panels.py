@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
-from needlework.results.records.samples import control_of, grouped, retriever_of, without_controls
+from needlework.results.records.samples import grouped, without_controls
 from needlework.results.statistics.intervals import Interval, counts_of, interval_of, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
@@ -199,17 +199,3 @@ def _panel(key: tuple[str, str, str], trials: list[ScoredTrial], source: str) ->
         source=source,
         context_alone=any(trial.context_alone for trial in trials),
     )
-
-
-class RecordInPanel(NamedTuple):
-    """A record with its trial."""
-
-    record: Record
-    trial: ScoredTrial
-    control: str  # `absent`, `focused` or empty
-    retriever: str  # or empty
-
-
-def asked_of(records: Iterable[Record]) -> list[RecordInPanel]:
-    """Return all records with theirs."""
-    return [RecordInPanel(record, trial_of(record), control_of(record), retriever_of(record)) for record in records]

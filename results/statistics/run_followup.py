@@ -137,19 +137,17 @@ def basis_of(report: RunReport) -> str:
 
     Questions of L-Eval that share a document are one sample.
     """
-    counts = Counter([entry.trial.outcome for entry in report.asked])
+    counts = Counter(record.outcome for record in report.records)
     lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
     # A question of several models, controls or retrievers counts once. Tasks on the user's own documents share their
     # samples; a sample of L-Eval is a document.
     samples = set[object]()
-    tasks = {entry.trial.task for entry in report.asked}
-    leval = {task for task in tasks if family_of(task_of(task)) == LEVAL}
-    for entry in report.asked:
-        task, panel = entry.trial.task, entry.trial.needle
-        if task_of(task) in OWN_DOCUMENTS:
-            samples.add(entry.trial.sample)
-        else:
-            samples.add((task, "" if task in leval else panel, entry.trial.sample))
+    tasks = {record.task for record in report.records}
+    leval = {task for task in tasks if family_of(task) == LEVAL}
+    for record in report.records:
+        panel = "" if record.task in leval else record.panel
+        task_panel = () if record.task in OWN_DOCUMENTS else (record.task_label, panel)
+        samples.add((*task_panel, record.sample_number))
     what = "independent document" if leval and leval == tasks else "independent question"
     return f"{counted(len(report.records), 'trial')} of {counted(len(samples), what)}{without}"

@@ -15,7 +15,7 @@ from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
 from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
 from needlework.results.statistics.length_scores import BaselineChoice
-from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summarise
+from needlework.results.statistics.panels import Panel, Tally, depth_order, summarise
 from needlework.results.statistics.run_facts import CostRow, cost_rows
 from needlework.results.statistics.suites.data_sets import FieldTable, LevalSummary, field_tables, leval_summaries
 from needlework.results.statistics.suites.published import (
@@ -45,7 +45,6 @@ class RunReport(Struct, frozen=True):
     """A run's records and their statistics. Scores 0..1, lengths tokens; missing parts are empty."""
 
     records: tuple[Record, ...]  # sorted by what they are about
-    asked: tuple[RecordInPanel, ...]  # the same with their trials
     panels: tuple[Panel, ...]  # a heatmap's worth each
     statistics: tuple[PanelStatistics, ...]  # of each panel, by the same names
     twins: tuple[AbsentTwins, ...]  # questions asked with and without their answer
@@ -70,7 +69,7 @@ class RunReport(Struct, frozen=True):
     @property
     def models(self) -> tuple[str, ...]:
         """The models that were asked, sorted."""
-        return tuple(dict.fromkeys([each.trial.model for each in self.asked]))
+        return tuple(dict.fromkeys([record.model for record in self.records]))
 
     def overall(self, model: str) -> Tally:
         """The one score of a model."""
@@ -103,18 +102,16 @@ def run_report(
     run, a sentence each.
     """
     ordered = tuple(sorted(records, key=reading_order))
-    trials = tuple(asked_of(ordered))
-    tasks = task_scores(trials)
+    tasks = task_scores(ordered)
     stability = run_facts.stability_of(ordered)
     adapted = {(each.model, each.task, each.needle) for each in adaptive}
     planned = len(ordered) if planned is None else planned
     early = interrupted(len(ordered), planned)
     note = " · ".join(filter(None, (early, AS_STOPPED if adaptive else "")))
-    statistics = run_statistics(trials, relative_to=relative_to)
+    statistics = run_statistics(ordered, relative_to=relative_to)
     server = (*corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered))
     return RunReport(
         records=ordered,
-        asked=trials,
         panels=tuple(
             replace(each, note=note, uneven=(each.model, each.task, each.needle) in adapted)
             for each in summarise(ordered)

@@ -9,9 +9,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from needlework.core.record import SCORED, label_parts
+from needlework.core.record import SCORED, Record, label_parts
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.samples import grouped, task_of
+from needlework.results.records.samples import control_of, grouped, retriever_of, task_of
 from needlework.results.statistics.absent import AbsentTwins, is_absent, twins_of
 from needlework.results.statistics.depth import DepthEffect, depth_effects
 from needlework.results.statistics.effective_length import (
@@ -30,7 +30,7 @@ from needlework.results.statistics.intervals import (
     resampled_means,
 )
 from needlework.results.statistics.length_scores import BaselineChoice, base_of, length_scores
-from needlework.results.statistics.panels import OUTCOMES, Range, RecordInPanel, ScoredTrial, Share, Tally, tally
+from needlework.results.statistics.panels import OUTCOMES, Range, ScoredTrial, Share, Tally, tally, trial_of
 
 
 # A score says little by itself: 50 % is what guessing yes or no gives, and a model that answers 60 % of the
@@ -64,13 +64,13 @@ class Macro(Struct, frozen=True):
     range: Range | None = None  # of `score`; `None` where no answer is undecided
 
 
-def task_scores(trials: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
+def task_scores(records: Iterable[Record]) -> tuple[TaskScore, ...]:
     """Return the rows of all tasks, sorted by model, family and task.
 
     Retrieved contexts are left out (`needlework.results.statistics.documents`).
     """
-    unsearched = (each for each in trials if not each.retriever)
-    groups = grouped(unsearched, lambda entry: (entry.trial.model, entry.trial.task))
+    unsearched = (record for record in records if not retriever_of(record))
+    groups = grouped(unsearched, lambda record: (record.model, record.task_label))
     keys = sorted((model, family_of(task_of(task)), task) for model, task in groups)
     return tuple(_row(model, family, task, groups[model, task]) for model, family, task in keys)
 
@@ -123,13 +123,14 @@ def task_weights(tasks: Iterable[tuple[str, str]]) -> dict[tuple[str, str], floa
     return {name: 1 / (len(models) * models[name[0]] * families[family[name]]) for name in family}
 
 
-def _row(model: str, family: str, task: str, trials: Sequence[RecordInPanel]) -> TaskScore:
-    main = [each for each in trials if not each.control]
-    focused = [each for each in trials if each.control == "focused"]
-    compacted = [each for each in trials if each.control == "compacted"]
-    arms = [each.record for each in trials if each.control in ("", "absent")]
-    overall, alone, shortened = (tally(each.trial for each in part) for part in (main, focused, compacted))
-    references = [each.record.reference for each in main if each.trial.outcome in SCORED]
+def _row(model: str, family: str, task: str, records: Sequence[Record]) -> TaskScore:
+    by_control = grouped(records, control_of)
+    main, focused, compacted = (
+        list(map(trial_of, by_control.get(control, ()))) for control in ("", "focused", "compacted")
+    )
+    arms = [record for record in records if control_of(record) in ("", "absent")]
+    overall, alone, shortened = tally(main), tally(focused), tally(compacted)
+    references = [record.reference for record in by_control.get("", ()) if record.outcome in SCORED]
     chance = _mean_of(references, "chance")
     return TaskScore(
         model=model,
@@ -161,12 +162,12 @@ def corrected_for_chance(overall: Tally, chance: float) -> Share:
     return Share(*(None if end is None else (end - chance) / (1 - chance) for end in ends))
 
 
-def _relative(main: Sequence[RecordInPanel], base: Sequence[RecordInPanel], overall: Tally, of_base: Tally) -> Share:
+def _relative(main: Sequence[ScoredTrial], base: Sequence[ScoredTrial], overall: Tally, of_base: Tally) -> Share:
     """The ratio of both means; its interval by resampling the arms' common samples, if enough."""
     if overall.mean is None or not of_base.mean:
         return Share(None)
     value = overall.mean / of_base.mean
-    arms = [[each.trial for each in arm if each.trial.score is not None] for arm in (main, base)]
+    arms = [[trial for trial in arm if trial.score is not None] for arm in (main, base)]
     samples = [trial.sample for arm in arms for trial in arm]
     if len(set(samples)) < FEWEST_CLUSTERS:
         return Share(value)
@@ -253,31 +254,27 @@ class PanelStatistics(Struct, frozen=True):
 
 
 def run_statistics(
-    trials: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
+    records: Iterable[Record], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
 ) -> tuple[PanelStatistics, ...]:
     """Return the statistics of each panel, sorted.
 
     `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
     """
-    groups: dict[tuple[str, str, str], list[RecordInPanel]] = {}
+    groups: dict[tuple[str, str, str], list[Record]] = {}
     focused: dict[tuple[str, str, str], list[ScoredTrial]] = {}
-    for item in trials:
-        trial = item.trial
-        if not item.control:
-            groups.setdefault((trial.model, trial.task, trial.needle), []).append(item)
-        elif item.control == "focused":
-            twin = label_parts(item.record.task, str(item.record.reference.get("twin"))).panel
-            focused.setdefault((trial.model, trial.task, twin), []).append(trial)
+    for record in records:
+        if not control_of(record):
+            groups.setdefault((record.model, record.task_label, record.panel), []).append(record)
+        elif control_of(record) == "focused":
+            twin = label_parts(record.task, str(record.reference.get("twin"))).panel
+            focused.setdefault((record.model, record.task_label, twin), []).append(trial_of(record))
     panels = sorted(groups)
-    depths = depth_effects([[each.trial for each in groups[panel]] for panel in panels])
+    trials = [list(map(trial_of, groups[panel])) for panel in panels]
     statistics = []
-    for panel, depth in zip(panels, depths, strict=True):
-        of_panel = [each.trial for each in groups[panel]]
+    for panel, of_panel, depth in zip(panels, trials, depth_effects(trials), strict=True):
         scores, base = length_scores(of_panel), base_of(of_panel, focused.get(panel, ()), relative_to)
-        telling = len(scores) > 1 and not any(each.retriever or is_absent(each.record) for each in groups[panel])
-        overlaps = any(
-            word in scorer for scorer in {each.record.scorer for each in groups[panel]} for word in _OVERLAPS
-        )
+        telling = len(scores) > 1 and not any(retriever_of(record) or is_absent(record) for record in groups[panel])
+        overlaps = any(word in scorer for scorer in {record.scorer for record in groups[panel]} for word in _OVERLAPS)
         absolute = absolute_length(scores, threshold) if telling and not overlaps else None
         relative = relative_length(of_panel, base) if telling else None
         statistics.append(PanelStatistics(*panel, depth, absolute, relative, trend(scores, base.score)))

@@ -14,7 +14,7 @@ from needlework.results.html.report import html_text
 from needlework.results.report.boards import board_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard import ModelRun, boards_of, entries_of
-from needlework.results.statistics.panels import OUTCOMES, asked_of
+from needlework.results.statistics.panels import OUTCOMES
 from needlework.results.statistics.run_report import run_report
 from tests.results.builders import asked, changed
 from tests.results.html.pages import EVIL, MakeRecord, grid
@@ -321,7 +321,7 @@ def board(make_record):
             for power in range(6)
             for repeat in range(16)
         ]
-        entries = {entry.task: entry for entry in entries_of(asked_of(records), {})}
+        entries = {entry.task: entry for entry in entries_of(records, {})}
         runs.append(ModelRun(name, name, name, entries, link="../x/report.html"))
     return sections_html(board_sections(boards_of(runs)), title="Leaderboard", lead="", notes=["one run is left out"])
 

@@ -24,7 +24,6 @@ from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.report.tasks import gate_sections, panel_sections, twins_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard import ModelRun, boards_of, entries_of, series_of
-from needlework.results.statistics.panels import asked_of
 from needlework.results.tables.terminal import Screen, ending, markdown_lines, next_line, run_lines, shared_lines
 from tests.results.html.pages import Page
 from tests.results.snapshots.runs import RUNS, compared
@@ -113,7 +112,7 @@ def test_a_leaderboard_and_a_history(snapshot):
     runs = []
     for number, lost in enumerate((0, 0, 3, 6)):
         name = f"m{number}"
-        entries = {entry.task: entry for entry in entries_of(asked_of(compared(lost)), {})}
+        entries = {entry.task: entry for entry in entries_of(compared(lost), {})}
         runs.append(ModelRun(name, f"run-{name}", name, entries, when=f"2026-01-0{number + 1}"))
     boards, series = boards_of(runs), series_of(runs, by_model=False)
     sections = [*board_sections(boards), *series_sections(series)]

@@ -9,7 +9,7 @@ from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import arm_scores, document_statistics
 from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.paired import mean_difference
-from needlework.results.statistics.panels import asked_of, summarise
+from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.statistics.votes import medoid, votes
 from tests.results.builders import asked, clopper_pearson, new_record
@@ -71,7 +71,7 @@ def test_what_size_costs_is_paired_by_question():
     records = [asked(q, task="doc_size", arm="focused", length=2000) for q in range(13)]  # one has no pair
     records += [asked(q, "found" if hit else "wrong", task="doc_size") for q, hit in enumerate(large)]
     records += [asked(q, task="doc_size", length=4000) for q in range(12)]
-    (row,) = task_scores(asked_of([record for record in records if record.length != 4000]))
+    (row,) = task_scores([record for record in records if record.length != 4000])
 
     assert scores_of(records).loss == mean_difference([hit - 1.0 for hit in large], range(12))
     assert row.relative.value == pytest.approx(8 / 12)
@@ -183,7 +183,7 @@ def ask(scores, *, arm="", ranks=None, **facts):
 def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents():
     records = ask([1.0, 1.0, 0.0, 1.0, None]) + ask([1.0, 0.0, 0.0, None, 1.0], arm="bm25")
     (row,) = arm_scores(records)
-    (task,) = task_scores(asked_of(records))
+    (task,) = task_scores(records)
 
     assert (row.score.n, row.score.mean) == (4, 0.5)
     assert (task.overall.n, task.overall.mean) == (4, 0.75), "nothing retrieved is in a task's score"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from needlework.results.report.boards import board_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard import ModelRun, boards_of, changes, entries_of, rank_ranges, series_of
-from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
 from perf.simulations.history import detection_rates
 from tests.results.builders import new_record
@@ -39,7 +38,7 @@ def run_of(name, outcome=_found, *, why="", suite=None, **fields):
 
 
 def model_run(name, records, **fields):
-    entries = {entry.task: entry for entry in entries_of(asked_of(records), fields.get("manifest", {}))}
+    entries = {entry.task: entry for entry in entries_of(records, fields.get("manifest", {}))}
     return ModelRun(name, f"run-{name}", name, entries, **fields)
 
 
@@ -101,7 +100,7 @@ def test_one_overall_score_of_several_tasks_everywhere():
     asked = records(outcome, tasks, model="a") + [new_record(model="a", needle="more", repeat=at) for at in range(24)]
     score = run_report(asked).overall("a")
     assert score.mean == pytest.approx((0.5 + 0.75) / 2)
-    entries = entries_of(asked_of(asked), {})
+    entries = entries_of(asked, {})
     assert [entry.task for entry in entries] == ["all tasks", "niah", "ruler_cwe", "ruler_vt"]
     assert entries[0].overall == score
     assert entries[0].counted == pytest.approx(score.mean)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
+from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.published import TASKS, design_of
 from needlework.results.statistics.summary_sentence import headline_of
@@ -285,7 +285,7 @@ def test_what_is_called_sure_is_what_the_intervals_say(make_record, run):
     records = drawn(make_record, run)
     told = headline_of(run_report(records)).sentence
     (panel,) = summarise(records)
-    (statistics,) = run_statistics(asked_of(records))
+    (statistics,) = run_statistics(records)
     rule, overall = statistics.absolute, panel.overall
 
     assert told.endswith(".")

@@ -12,7 +12,7 @@ from needlework.results.report.section import section_lines
 from needlework.results.report.suites import needlebench_sections
 from needlework.results.report.tasks import task_sections, twins_sections
 from needlework.results.statistics.absent import twins_of
-from needlework.results.statistics.panels import asked_of, summarise
+from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.published import (
     TASKS,
@@ -40,7 +40,7 @@ def trials(task, outcomes, *, control="", **reference):
 def test_controls_are_no_part_of_a_score_and_a_gate_sees_them_only_by_name():
     records = trials("niah", ["found", "wrong"]) + trials("niah", ["found"] * 8, control="focused")
     records += trials("niah", ["found"] * 8, control="absent")
-    (row,) = task_scores(asked_of(records))
+    (row,) = task_scores(records)
 
     assert (row.overall.mean, row.overall.n) == (0.5, 2)
     assert (row.focused.mean, row.focused.n, row.relative.value) == (1.0, 8, 0.5)
@@ -52,7 +52,7 @@ def test_controls_are_no_part_of_a_score_and_a_gate_sees_them_only_by_name():
 
 @pytest.mark.parametrize(("outcomes", "corrected"), [(["found"] * 3 + ["wrong"], 0.5), (["wrong", "wrong"], -1)])
 def test_chance_is_taken_off(outcomes, corrected):
-    (row,) = task_scores(asked_of(trials("niah", outcomes, chance=0.5, floor=0.6)))
+    (row,) = task_scores(trials("niah", outcomes, chance=0.5, floor=0.6))
 
     assert (row.chance, row.floor) == (0.5, 0.6)
     assert row.corrected.value == pytest.approx(corrected)
@@ -61,17 +61,17 @@ def test_chance_is_taken_off(outcomes, corrected):
 
 def test_a_macro_score_is_the_mean_over_families_not_over_tasks():
     records = trials("niah", ["found"] * 4) + trials("ruler_vt", ["wrong"] * 4)
-    (macro,) = macros(task_scores(asked_of(records + trials("ruler_cwe", ["found", "wrong"] * 2))))
+    (macro,) = macros(task_scores(records + trials("ruler_cwe", ["found", "wrong"] * 2)))
 
     assert (macro.families, macro.tasks) == (2, 3)
     assert macro.score.value == pytest.approx((1 + (0 + 0.5) / 2) / 2)
     assert macro.score.low < macro.score.value < macro.score.high
-    assert macros(task_scores(asked_of(records[4:]))) == (), "one family"
+    assert macros(task_scores(records[4:])) == (), "one family"
 
 
 def test_two_tests_of_one_task_are_one_family():
     names = ("niah@test_a", "niah@test_b", "ruler_vt")
-    rows = task_scores(asked_of([record for task in names for record in trials(task, ["found", "wrong"])]))
+    rows = task_scores([record for task in names for record in trials(task, ["found", "wrong"])])
     (macro,) = macros(rows)
 
     assert [(row.family, row.task) for row in rows] == list(zip(("needle", "needle", "ruler"), names, strict=True))
@@ -79,7 +79,7 @@ def test_two_tests_of_one_task_are_one_family():
 
 
 def test_no_macro_score_where_a_task_has_none_and_the_table_says_so():
-    rows = task_scores(asked_of(trials("niah", ["found"]) + trials("ruler_vt", ["error"])))
+    rows = task_scores(trials("niah", ["found"]) + trials("ruler_vt", ["error"]))
     (macro,) = macros(rows)
 
     assert macro.score.value is None
@@ -90,7 +90,7 @@ def test_no_macro_score_where_a_task_has_none_and_the_table_says_so():
 def test_relative_scores_lie_in_their_interval(outcomes):
     focused = {"needle": "code_focused", "reference": {"control": "focused"}}
     records = [new_record(repeat=repeat, outcome=outcome) for repeat, outcome in enumerate(outcomes)]
-    (row,) = task_scores(asked_of(records + [new_record(repeat=at, **focused) for at in range(len(outcomes))]))
+    (row,) = task_scores(records + [new_record(repeat=at, **focused) for at in range(len(outcomes))])
 
     assert row.relative.value == pytest.approx(row.overall.mean)
     assert row.relative.low <= row.relative.value <= row.relative.high
