@@ -150,10 +150,8 @@ def summary_object(report: RunReport) -> dict[str, Any]:
     """Return a run as a JSON object: scores 0..1, lengths tokens, depths percent, times ISO 8601 UTC."""
     headline = headline_of(report)
     verdicts = {row.verdict for row in report.gates}
-    statistics = {(each.model, each.task, each.needle): each for each in report.statistics}
     panels = []
-    for panel in report.panels:
-        row = statistics.get((panel.model, panel.task, panel.needle))
+    for panel, row in zip(report.panels, report.statistics, strict=True):
         panels.append(
             {
                 "model": panel.model,
@@ -162,10 +160,8 @@ def summary_object(report: RunReport) -> dict[str, Any]:
                 **score_object(panel.overall),
                 "lengths": [{"length": at, **score_object(column)} for at, column in _columns(panel)],
                 "depths": [{"depth": at, **score_object(row)} for at, row in _rows(panel)],
-                "area": share_object(row.trend.area) if row else None,
-                "effective_length": [
-                    length_object(rule) for rule in (row and row.absolute, row and row.relative) if rule
-                ],
+                "area": share_object(row.trend.area),
+                "effective_length": [length_object(rule) for rule in (row.absolute, row.relative) if rule],
             }
         )
     return {

@@ -112,7 +112,7 @@ def _tip(point: ChartPoint) -> str:
 
 def _trials_address(cell: PanelCell | None, panels: Sequence[Panel]) -> str:
     for number, panel in enumerate(panels if cell else ()):
-        if cell and (panel.model, panel.task, panel.needle) == cell[:3] and cell.length in panel.lengths:
+        if cell and panel.key == cell[:3] and cell.length in panel.lengths:
             row = panel.depths.index(cell.depth) if cell.depth in panel.depths else 0 if len(panel.depths) == 1 else -1
             return f"{number},{panel.lengths.index(cell.length)},{row}"
     return ""

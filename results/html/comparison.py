@@ -16,7 +16,7 @@ from needlework.results.report.charts import difference_heatmap
 from needlework.results.report.section import Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun, Comparison, GroupDifference, TaskDifference
 from needlework.results.statistics.panels import depth_order
-from needlework.results.style import counted, length_labels, percent1
+from needlework.results.style import counted, length_label, percent1
 
 _LEAD = (
     "Each run against {base}, trial by trial. Differences in points of score over the trials that both scored; verdict"
@@ -97,13 +97,11 @@ def _pair_view(pair: Comparison, sections: Sequence[Section], offset: int) -> di
 
 
 def _task_view(task: TaskDifference) -> dict[str, Any]:
-    """`gaps`, `partly`: whether a cell of the heatmap has no pair; has trials without a pair."""
     chart = difference_heatmap(task, (), "", "")
     return {
         "name": on_one_line(comparison.task_name(task.family)),
         "grid": grid_view(chart),
-        "gaps": bool(chart.marks) or chart.has_blanks,
-        "partly": chart.is_partial,
+        "chart": chart,
         "tables": [table_view(table) for table in comparison.group_tables(task)],
     }
 
@@ -117,7 +115,7 @@ def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
         rows, links = [], []
         for task, (length, depth), cell in pair.changed(sign):
             name = f"{comparison.task_name(task.family)}, " if len(pair.tasks) > 1 else ""
-            name += f"length {length_labels([length])[0]}, depth {depth_label(depth)}"
+            name += f"length {length_label(length)}, depth {depth_label(depth)}"
             means = (percent1(mean or 0.0) for mean in cell.means)
             rows.append((name, *means, *comparison.points_cells(cell.difference), str(cell.n)))
             at = f"{list(task.columns).index(length)},{list(task.rows).index(depth)}"

@@ -24,27 +24,25 @@ from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.style import MARKS, ColorsName, length_labels, natural
+from needlework.results.style import ColorsName, length_label, length_labels
 
 
 def panel_views(report: RunReport) -> list[dict[str, Any]]:
     """Return the template's values for each panel: heatmap, tables, statistics of length and depth."""
-    statistics = {(row.model, row.task, row.needle): row for row in report.statistics}
     views = []
-    for panel in report.panels:
-        chart, row = panel_heatmap(panel), statistics.get((panel.model, panel.task, panel.needle))
+    for panel, statistics in zip(report.panels, report.statistics, strict=True):
+        chart = panel_heatmap(panel)
         views.append(
             {
                 "panel": panel,
                 "title": panel_title(panel, len(report.models)),
                 "grid": grid_view(chart),
-                "marks": [mark for mark in MARKS if mark in chart.marks],
-                "blank": chart.has_blanks,
+                "chart": chart,
                 "tables": [
                     _tally_table("Score by context length", "length", length_labels(panel.lengths), panel.columns),
                     _tally_table("Score by depth", "depth %", list(map(depth_label, panel.depths)), panel.rows),
                 ],
-                "findings": panel_findings(row) if row else (),
+                "findings": panel_findings(statistics),
             }
         )
     return views
@@ -67,7 +65,7 @@ def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequen
 
 def trial_details(records: Iterable[Record], panels: Sequence[Panel]) -> list[TrialDetails]:
     """Return the trials by panel, depth, length and repeat; those found without a flag are dropped first."""
-    numbers = {(panel.model, panel.task, panel.needle): i for i, panel in enumerate(panels)}
+    numbers = {panel.key: i for i, panel in enumerate(panels)}
     columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
     rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
     ordered = []
@@ -132,7 +130,7 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[s
 
     `answer`: what it says; `place`: `panel,column,row`. Failed trials are counted by reason at the top of the page.
     """
-    numbers = {(panel.model, panel.task, panel.needle): at for at, panel in enumerate(panels)}
+    numbers = {panel.key: at for at, panel in enumerate(panels)}
     models = len({panel.model for panel in panels})
     rows: list[dict[str, str]] = []
     missed = (record for record in records if record.outcome in _ORDER)
@@ -140,7 +138,7 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[s
         number = numbers[record.model, record.task_label, record.panel]
         panel = panels[number]
         parts = [panel_title(panel, models)] if len(panels) > 1 else []
-        parts.append(f"{length_labels([record.length])[0]} tokens")
+        parts.append(f"{length_label(record.length)} tokens")
         parts += [f"depth {depth_label(record.depth)} %"] if record.depth is not None else []
         text = record.response.text or record.answer or record.why
         rows.append(
@@ -168,9 +166,7 @@ def html_text(
     `title`: `Needlework: MODELS`, where none is given. Controls have no panel but tables. Scores are all in the page,
     whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what it left out.
     """
-    # By the numbers in what was asked about: `n2` before `n16`.
-    panels = sorted(report.panels, key=lambda panel: (panel.model, panel.task, natural(panel.needle)))
-    report = replace(report, panels=tuple(panels))
+    panels = report.panels
     trials = without_controls(report.records)
     scores, numbers = panels_data(panels), range(len(panels))
     overview = panels_table(report, with_model=len(report.models) > 1)

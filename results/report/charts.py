@@ -161,7 +161,7 @@ def model_charts(panels: Sequence[Panel]) -> list[LineChart]:
 
 
 def _panel_lines(panels: Sequence[Panel], names: Sequence[str] = ()) -> tuple[ChartLine, ...]:
-    keys = [(panel.model, panel.task, panel.needle) for panel in panels]
+    keys = [panel.key for panel in panels]
     lengths = [dict(zip(panel.lengths, panel.columns, strict=True)) for panel in panels]
     return _length_lines(list(zip(names or [panel.model for panel in panels], lengths, keys, strict=True)))
 
@@ -178,7 +178,7 @@ def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
         points = []
         for depth, row in zip(panel.depths, panel.rows, strict=True):
             if depth is not None:
-                cell = PanelCell(panel.model, panel.task, panel.needle, panel.lengths[0], depth)
+                cell = PanelCell(*panel.key, panel.lengths[0], depth)
                 linked = cell if len(panel.lengths) == 1 else None
                 points.append(share_point(depth, depth_label(depth), row.share, row.n, linked))
         by_depth.append(ChartLine(name, tuple(points)))

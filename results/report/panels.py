@@ -46,9 +46,11 @@ def unscored_of(tallies: Iterable[Tally]) -> list[OutcomeName]:
 
 def panels_table(report: RunReport, *, with_model: bool = True) -> Table:
     """Return a row for each panel: its score, its trials without a score, and how far the model reads."""
-    lengths = {(row.model, row.task, row.needle): _length(row.absolute or row.relative) for row in report.statistics}
-    lengths |= {(each.model, each.task, each.needle): answer(each) for each in reversed(report.adaptive)}
-    reaches = [lengths.get((panel.model, panel.task, panel.needle), "") for panel in report.panels]
+    adaptive = {(each.model, each.task, each.needle): answer(each) for each in reversed(report.adaptive)}
+    reaches = [
+        adaptive.get(panel.key, _length(row.absolute or row.relative))
+        for panel, row in zip(report.panels, report.statistics, strict=True)
+    ]
     lost = unscored_of(panel.overall for panel in report.panels)
     rows = []
     for panel, length in zip(report.panels, reaches, strict=True):

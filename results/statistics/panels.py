@@ -3,17 +3,20 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import fsum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import grouped, without_controls
 from needlework.results.statistics.intervals import Interval, counts_of, interval_of, score_interval
+from needlework.results.style import natural
 
 OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
 NEEDLEWORK = "needlework"
 _SCORED = frozenset(SCORED)
+PanelKey = tuple[str, str, str]
+"""Model, task, needle."""
 Range = tuple[float, float]
 """A mean with all undecided trials as misses, and with all as hits, 0..1."""
 
@@ -115,12 +118,12 @@ class Panel(Struct, frozen=True):
     @property
     def name(self) -> str:
         """`model · task · needle`."""
-        return " · ".join(part for part in (self.model, self.task, self.needle) if part)
+        return " · ".join(filter(None, self.key))
 
     @property
-    def partly(self) -> bool:
-        """Whether a cell has trials without a score beside its score."""
-        return any(cell.n and cell.unscored for cell in self.cells.values())
+    def key(self) -> PanelKey:
+        """Model, task, needle."""
+        return self.model, self.task, self.needle
 
 
 def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
@@ -150,7 +153,12 @@ def trial_of(record: Record) -> ScoredTrial:
 def panels_of(trials: Iterable[ScoredTrial], source: str = NEEDLEWORK) -> tuple[Panel, ...]:
     """Return one panel for each (model, task, needle), sorted."""
     groups = grouped(trials, lambda trial: (trial.model, trial.task, trial.needle))
-    return tuple(_panel(key, groups[key], source) for key in sorted(groups))
+    return tuple(_panel(key, groups[key], source) for key in sorted(groups, key=panel_order))
+
+
+def panel_order(key: PanelKey) -> tuple[Any, ...]:
+    """Sort key of panels: `n2` before `n16`."""
+    return (*key[:2], natural(key[2]))
 
 
 def tally(trials: Iterable[ScoredTrial]) -> Tally:
@@ -184,7 +192,7 @@ def depth_order(depth: float | None) -> tuple[bool, float]:
     return depth is None, depth or 0.0
 
 
-def _panel(key: tuple[str, str, str], trials: list[ScoredTrial], source: str) -> Panel:
+def _panel(key: PanelKey, trials: list[ScoredTrial], source: str) -> Panel:
     cells = grouped(trials, lambda trial: (trial.length, trial.depth))
     columns, rows = grouped(trials, lambda trial: trial.length), grouped(trials, lambda trial: trial.depth)
     lengths, depths = tuple(sorted(columns)), tuple(sorted(rows, key=depth_order))

@@ -13,7 +13,6 @@ from needlework.results.records.samples import grouped, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.style import counted, fit, one_line
 
 FAULTS = ("error", "invalid")
@@ -110,16 +109,12 @@ def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
     return [panel for panel in panels if panel.needle not in retrieved]
 
 
-def statistics_of(report: RunReport, panel: Panel) -> PanelStatistics | None:
-    """The statistics of a panel."""
-    key = panel.model, panel.task, panel.needle
-    return next((each for each in report.statistics if (each.model, each.task, each.needle) == key), None)
-
-
 def length_of(report: RunReport, panels: Sequence[Panel]) -> EffectiveLength | None:
     """The effective length of a task's only panel."""
-    statistics = statistics_of(report, panels[0]) if len(panels) == 1 and not panels[0].uneven else None
-    return None if statistics is None else statistics.absolute or statistics.relative
+    if len(panels) != 1 or panels[0].uneven:
+        return None
+    statistics = report.statistics_of(panels[0])
+    return statistics.absolute or statistics.relative
 
 
 def _can_be_retried(record: Record) -> bool:

@@ -36,7 +36,7 @@ from needlework.results.statistics.tasks import (
     task_scores,
     without_lengths,
 )
-from needlework.results.style import fit, length_labels
+from needlework.results.style import fit, length_label
 
 AS_STOPPED = "intervals as stopped"
 
@@ -46,7 +46,7 @@ class RunReport(Struct, frozen=True):
 
     records: tuple[Record, ...]  # sorted by what they are about
     panels: tuple[Panel, ...]  # a heatmap's worth each
-    statistics: tuple[PanelStatistics, ...]  # of each panel, by the same names
+    statistics: tuple[PanelStatistics, ...]  # of each panel, in their order
     twins: tuple[AbsentTwins, ...]  # questions asked with and without their answer
     tasks: tuple[TaskScore, ...]
     macros: tuple[Macro, ...]  # means over families
@@ -74,6 +74,10 @@ class RunReport(Struct, frozen=True):
     def overall(self, model: str) -> Tally:
         """The one score of a model."""
         return overall_score({(row.model, row.task): row.overall for row in self.tasks if row.model == model})
+
+    def statistics_of(self, panel: Panel) -> PanelStatistics:
+        """The statistics of one of the panels."""
+        return self.statistics[self.panels.index(panel)]
 
     @property
     def interrupted(self) -> str:
@@ -112,10 +116,7 @@ def run_report(
     server = (*corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered))
     return RunReport(
         records=ordered,
-        panels=tuple(
-            replace(each, note=note, uneven=(each.model, each.task, each.needle) in adapted)
-            for each in summarise(ordered)
-        ),
+        panels=tuple(replace(each, note=note, uneven=each.key in adapted) for each in summarise(ordered)),
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in adapted else each for each in statistics
         ),
@@ -162,7 +163,7 @@ def corpus_notes(records: Sequence[Record]) -> Iterator[str]:
     repeated = [record for record in records if (record.prompt.corpus_passes or 0) > 1]
     if repeated:
         most = max(repeated, key=lambda record: record.prompt.corpus_passes or 0)
-        times, at = most.prompt.corpus_passes, length_labels([most.length])[0]
+        times, at = most.prompt.corpus_passes, length_label(most.length)
         yield (
             f"the corpus is shorter than {len(repeated)} of {len(records)} prompts, and is repeated in them, up to"
             f" {times:,.1f} times over at {at} tokens: give --corpus more text, or shorter --lengths"

@@ -19,7 +19,6 @@ from needlework.results.statistics.run_followup import (
     length_of,
     next_run,
     panels_of_task,
-    statistics_of,
 )
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench
@@ -137,9 +136,9 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     limit = "with at most" if family_of(task_of(row.task)) == "leval" else "at"
     labels = list(dict.fromkeys(length_labels([min(lengths), max(lengths)])))
     scored = f"{score} {limit} {' to '.join(labels)} tokens"
-    if len(panels) != 1 or (statistics := statistics_of(report, panels[0])) is None:
+    if len(panels) != 1:
         return [scored, *_spread_clauses([(panel.needle, panel.overall) for panel in panels], "needles")]
-    depth = "" if row.overall.range else _depth_clause(statistics.depth)
+    depth = "" if row.overall.range else _depth_clause(report.statistics_of(panels[0]).depth)
     length = length_of(report, panels)
     clause = _length_clause(length) if length else ""
     return [each for each in (scored, depth, clause) if each]

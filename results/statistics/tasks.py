@@ -30,7 +30,17 @@ from needlework.results.statistics.intervals import (
     resampled_means,
 )
 from needlework.results.statistics.length_scores import BaselineChoice, base_of, length_scores
-from needlework.results.statistics.panels import OUTCOMES, Range, ScoredTrial, Share, Tally, tally, trial_of
+from needlework.results.statistics.panels import (
+    OUTCOMES,
+    PanelKey,
+    Range,
+    ScoredTrial,
+    Share,
+    Tally,
+    panel_order,
+    tally,
+    trial_of,
+)
 
 
 # A score says little by itself: 50 % is what guessing yes or no gives, and a model that answers 60 % of the
@@ -256,19 +266,19 @@ class PanelStatistics(Struct, frozen=True):
 def run_statistics(
     records: Iterable[Record], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
 ) -> tuple[PanelStatistics, ...]:
-    """Return the statistics of each panel, sorted.
+    """Return the statistics of each panel, in their order.
 
     `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
     """
-    groups: dict[tuple[str, str, str], list[Record]] = {}
-    focused: dict[tuple[str, str, str], list[ScoredTrial]] = {}
+    groups: dict[PanelKey, list[Record]] = {}
+    focused: dict[PanelKey, list[ScoredTrial]] = {}
     for record in records:
         if not control_of(record):
             groups.setdefault((record.model, record.task_label, record.panel), []).append(record)
         elif control_of(record) == "focused":
             twin = label_parts(record.task, str(record.reference.get("twin"))).panel
             focused.setdefault((record.model, record.task_label, twin), []).append(trial_of(record))
-    panels = sorted(groups)
+    panels = sorted(groups, key=panel_order)
     trials = [list(map(trial_of, groups[panel])) for panel in panels]
     statistics = []
     for panel, of_panel, depth in zip(panels, trials, depth_effects(trials), strict=True):

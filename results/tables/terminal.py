@@ -8,10 +8,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from needlework.core.grid import depth_label
 from needlework.core.record import Record
 from needlework.results.records.samples import grouped, refused_below_window
 from needlework.results.report.adaptive import adaptive_lines
+from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.panels import headline, panels_table, scored_of
 from needlework.results.report.section import section_lines
 from needlework.results.report.sections import run_sections
@@ -34,7 +34,6 @@ from needlework.results.style import (
     fit,
     folded,
     folded_table,
-    length_labels,
     mark_of,
     one_line,
     percent,
@@ -92,7 +91,8 @@ def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
 
 def _grid(panel: Panel, screen: Screen, *, depths: bool = True) -> list[str]:
     """Return the panel's name and cells, in blocks of as many lengths as fit, and rows under the means."""
-    lengths, labels, partly = length_labels(panel.lengths), [depth_label(depth) for depth in panel.depths], panel.partly
+    chart = panel_heatmap(panel)
+    lengths, labels, partly = chart.lengths, chart.depths, chart.is_partial
     aside = max(display_width(label) for label in (["depth", *labels] if depths else ["tokens"])) + 1
     intervals = [column.interval for column in panel.columns]
     notes = {
@@ -124,12 +124,10 @@ def _grid(panel: Panel, screen: Screen, *, depths: bool = True) -> list[str]:
 
 def _legend(panel: Panel) -> str:
     """Return what the letters of this panel mean; empty when it has none."""
-    marks = {mark_of(cell.n, cell.counts) for cell in panel.cells.values()}
-    parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark in marks]
-    parts += [f"{_PARTLY} some trials without a score"] if panel.partly else []
-    return " · ".join(
-        [*parts, *([f"{NOT_RUN} not run"] if len(panel.cells) < len(panel.lengths) * len(panel.depths) else [])]
-    )
+    chart = panel_heatmap(panel)
+    parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark in chart.marks]
+    parts += [f"{_PARTLY} some trials without a score"] * chart.is_partial
+    return " · ".join([*parts, *[f"{NOT_RUN} not run"] * chart.has_blanks])
 
 
 def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:

@@ -80,7 +80,6 @@ def test_columns_are_means_over_trials():
     assert panel.columns[1].interval is None
     assert [(row.n, row.mean) for row in panel.rows] == [(3, pytest.approx(2 / 3)), (1, 0.5), (0, None)]
     assert (1000, None) not in panel.cells
-    assert not panel.partly
     assert (panel.overall.n, panel.overall.mean, panel.overall.trials) == (4, 0.625, 5)
     assert (panel.overall.counts["found"], panel.overall.unscored) == (2, {"error": 1})
 
