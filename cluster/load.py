@@ -16,11 +16,11 @@ from needlework.models.specs import is_served
 from needlework.results.files.read_run import Run
 from needlework.results.records.samples import object_of
 from needlework.results.report.charts import share_point
-from needlework.results.report.comparison import points_cells, score_cell
+from needlework.results.report.comparison import score_cell
 from needlework.results.report.section import ChartLine, ChartPoint, LineChart, Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun
 from needlework.results.statistics.run_facts import latency_of
-from needlework.results.statistics.wording import p_words
+from needlework.results.statistics.wording import p_words, points_cells
 from needlework.results.style import NONE, counted
 
 OPTION = "--load"

@@ -115,7 +115,7 @@ def csv_text(boards: Sequence[Board]) -> str:
 def _csv_row(number: int, board: Board, run: ModelRun, ranks: Ranks, lengths: Sequence[int]) -> dict[str, object]:
     entry = run.entries[board.task]
     overall, effective, columns = entry.overall, entry.effective, entry.by_length
-    score, ends, (median, slowest) = overall.share, overall.range or (None, None), entry.latency or (None, None)
+    score, ends, latency = overall.share, overall.range or (None, None), entry.latency
     row: dict[str, object] = {
         "task": board.task,
         "board": number,
@@ -141,8 +141,8 @@ def _csv_row(number: int, board: Board, run: ModelRun, ranks: Ranks, lengths: Se
         "effective_at_most": effective and effective.optimistic,
         "prompt_tokens": entry.prompt_tokens,
         "answer_tokens": entry.answer_tokens,
-        "latency_median_s": median,
-        "latency_p95_s": slowest,
+        "latency_median_s": latency and latency.median,
+        "latency_p95_s": latency and latency.p95,
         "dollars": entry.dollars,
         "asked_otherwise": board.differences.get(run.name),
     }

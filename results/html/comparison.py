@@ -16,6 +16,7 @@ from needlework.results.report.charts import difference_heatmap
 from needlework.results.report.section import Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun, Comparison, GroupDifference, TaskDifference
 from needlework.results.statistics.panels import depth_order
+from needlework.results.statistics.wording import points_cells
 from needlework.results.style import counted, length_label, percent1
 
 _LEAD = (
@@ -117,7 +118,7 @@ def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
             name = f"{comparison.task_name(task.family)}, " if len(pair.tasks) > 1 else ""
             name += f"length {length_label(length)}, depth {depth_label(depth)}"
             means = (percent1(mean or 0.0) for mean in cell.means)
-            rows.append((name, *means, *comparison.points_cells(cell.difference), str(cell.n)))
+            rows.append((name, *means, *points_cells(cell.difference), str(cell.n)))
             at = f"{list(task.columns).index(length)},{list(task.rows).index(depth)}"
             links.append(f"#cell-{numbers[task.family]},{at}")
         head = ("cell", "A %", "B %", "B - A", "95 %", "n")

@@ -80,14 +80,17 @@ def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str,
             share_cell(entry.area),
             entry.effective.between if entry.effective else NONE,
             *(NONE if value is None else f"{value:,.0f}" for value in (entry.prompt_tokens, entry.answer_tokens)),
-            *(f"{seconds:.3g}" if seconds >= 0.001 else "<0.001" for seconds in entry.latency or ()),
-            *[NONE, NONE] * (entry.latency is None),
+            *map(_seconds, (entry.latency.median, entry.latency.p95) if entry.latency else (None, None)),
             NONE if entry.dollars is None else f"{entry.dollars:,.4g}",
         )
         for (first, name, _), entry in zip(rows, entries, strict=True)
     ]
     links = tuple(run.link for _, _, run in rows)
     return replace(filled_table("", (*head, *columns), cells, 2), links=links)
+
+
+def _seconds(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3g}" if value >= 0.001 else "<0.001"
 
 
 def _board_notes(board: Board) -> list[str]:

@@ -27,7 +27,7 @@ from needlework.results.statistics.comparison.comparison import GroupDifference,
 from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
 from needlework.results.statistics.leaderboard import BoardSeries
-from needlework.results.statistics.panels import Panel, Share, Tally
+from needlework.results.statistics.panels import Panel, PanelKey, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.published import RulerTable
 from needlework.results.statistics.tasks import TaskScore
@@ -112,27 +112,23 @@ def _difference_cell(group: GroupDifference) -> HeatmapCell:
 
 def score_lines(lines: Mapping[str, Mapping[int, Tally]], name: str, title: str, subtitle: str = "") -> list[LineChart]:
     """Return score over length, a line for each run or model; no chart where no length has a score."""
-    drawn = _length_lines([(line, lengths, None) for line, lengths in lines.items() if lengths])
+    drawn = tuple(_length_line(line, lengths) for line, lengths in lines.items() if lengths)
     if not any(point.score is not None for line in drawn for point in line.points):
         return []
     return [LineChart(name, style.one_line(title), _LENGTH, drawn, style.one_line(subtitle))]
 
 
-def _length_lines(
-    series: Sequence[tuple[str, Mapping[int, Tally], tuple[str, str, str] | None]],
-) -> tuple[ChartLine, ...]:
-    """Return a line for each name with tallies by length; points link to a panel's trials if named."""
-    lengths = sorted({length for _, tallies, _ in series for length in tallies})
-    labels = dict(zip(lengths, style.length_labels(lengths), strict=True))
-    lines = []
-    for name, tallies, panel in series:
-        cells = {length: PanelCell(*panel, length, "mean") if panel else None for length in tallies}
-        points = (
-            share_point(length, labels[length], tally.share, tally.n, cells[length])
-            for length, tally in tallies.items()
-        )
-        lines.append(ChartLine(style.one_line(name), tuple(points)))
-    return tuple(lines)
+def _length_line(name: str, tallies: Mapping[int, Tally], panel: PanelKey | None = None) -> ChartLine:
+    """A line over lengths; its points lead to the trials of a panel, if there is one."""
+    points = []
+    for length, tally in tallies.items():
+        cell = PanelCell(*panel, length, "mean") if panel else None
+        points.append(share_point(length, style.length_label(length), tally.share, tally.n, cell))
+    return ChartLine(style.one_line(name), tuple(points))
+
+
+def _panel_line(panel: Panel, name: str) -> ChartLine:
+    return _length_line(name, dict(zip(panel.lengths, panel.columns, strict=True)), panel.key)
 
 
 def share_point(x: float, label: str, share: Share, n: int, cell: PanelCell | None = None) -> ChartPoint:
@@ -156,25 +152,18 @@ def model_charts(panels: Sequence[Panel]) -> list[LineChart]:
     for (task, needle), group in groups.items():
         about = " · ".join(filter(None, (task, needle)))
         title = style.one_line(f"{len(group)} models on {about}, by length of the context")
-        charts.append(LineChart(chart_name("models", task, needle), title, _LENGTH, _panel_lines(group)))
+        lines = tuple(_panel_line(panel, panel.model) for panel in group)
+        charts.append(LineChart(chart_name("models", task, needle), title, _LENGTH, lines))
     return charts
-
-
-def _panel_lines(panels: Sequence[Panel], names: Sequence[str] = ()) -> tuple[ChartLine, ...]:
-    keys = [panel.key for panel in panels]
-    lengths = [dict(zip(panel.lengths, panel.columns, strict=True)) for panel in panels]
-    return _length_lines(list(zip(names or [panel.model for panel in panels], lengths, keys, strict=True)))
 
 
 def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
     """Return score over length and over depth, a line for each panel; none where all are points."""
     several = len({panel.model for panel in panels}) > 1
-    names = [
-        style.one_line(" · ".join(filter(None, (panel.model if several else "", panel.task, panel.needle))))
-        for panel in panels
-    ]
-    by_depth = []
-    for name, panel in zip(names, panels, strict=True):
+    by_length, by_depth = [], []
+    for panel in panels:
+        name = style.one_line(" · ".join(filter(None, (panel.model if several else "", panel.task, panel.needle))))
+        by_length.append(_panel_line(panel, name))
         points = []
         for depth, row in zip(panel.depths, panel.rows, strict=True):
             if depth is not None:
@@ -184,7 +173,7 @@ def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
         by_depth.append(ChartLine(name, tuple(points)))
     title, across = "Score by where in the text the answer stands", "text before the answer (percent)"
     charts = (
-        LineChart("length", "Score by length of the context", _LENGTH, _panel_lines(panels, names)),
+        LineChart("length", "Score by length of the context", _LENGTH, tuple(by_length)),
         LineChart("depth", title, across, tuple(by_depth), ends=(0.0, 100.0)),
     )
     return [chart for chart in charts if len({point.x for line in chart.lines for point in line.points}) > 1]
@@ -194,11 +183,10 @@ def ruler_charts(tables: Sequence[RulerTable]) -> list[LineChart]:
     """RULER's mean over length, a line for each model; none where fewer than two lengths have a mean."""
     lines = []
     for table in tables:
-        means = [row for row in table.lengths if row.mean is not None]
-        labels = style.length_labels([row.length for row in means])
         points = (
-            share_point(row.length, label, Share(row.mean, row.low, row.high), row.n)
-            for row, label in zip(means, labels, strict=True)
+            share_point(row.length, style.length_label(row.length), Share(row.mean, row.low, row.high), row.n)
+            for row in table.lengths
+            if row.mean is not None
         )
         lines.append(ChartLine(style.one_line(f"{table.model} · {table.language}"), tuple(points)))
     if len({point.x for line in lines for point in line.points}) < 2:
@@ -215,7 +203,8 @@ def document_charts(scores: DocumentScores) -> list[LineChart]:
         name, title = chart_name("documents-size", scores.model), "Score by size of the documents"
         charts.append(LineChart(name, title, size, lines, subtitle))
     lengths = sorted({point.length for point in scores.by_depth if point.arm != FOCUSED})
-    for length, label in zip(lengths, style.length_labels(lengths), strict=True):
+    for length in lengths:
+        label = style.length_label(length)
         points = [point for point in scores.by_depth if point.length == length and point.depth is not None]
         name = chart_name("documents-position", label if len(lengths) > 1 else "", scores.model)
         if _several_places(points):
@@ -245,12 +234,11 @@ def _arm_lines(scores: DocumentScores, points: Sequence[ArmAtPlace], task: str) 
             if point.arm != arm or point.score.value is None:
                 continue
             size = round(point.tokens or 0) if arm == FOCUSED else point.length
-            x, label = (
-                (size, style.length_labels([size])[0])
+            x, label, depth = (
+                (size, style.length_label(size), "mean")
                 if point.depth is None
-                else (point.depth, depth_label(point.depth))
+                else (point.depth, depth_label(point.depth), point.depth)
             )
-            depth = "mean" if point.depth is None else point.depth
             cell = PanelCell(scores.model, task, needles[arm], point.length, depth) if arm in needles else None
             drawn.append(share_point(x, label, point.score, point.score.n, cell))
         if drawn:
@@ -267,7 +255,7 @@ def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
             n = sum(row.overall.n for row in report.tasks if row.model == macro.model)
             averages.setdefault("mean over families", []).append(_share_bar(macro.model, added, macro.score, n))
         for summary in report.leval:
-            arm = " · ".join(filter(None, (style.length_labels([summary.length])[0], summary.retriever)))
+            arm = " · ".join(filter(None, (style.length_label(summary.length), summary.retriever)))
             for average in summary.averages:
                 name = f"{average.name}, {len(average.tasks)} of {average.of} tasks ({arm})"
                 bar = _share_bar(summary.model, added, average.score, average.n)

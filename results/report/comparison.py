@@ -10,10 +10,17 @@ from needlework.results.report.section import Section, Table, filled_table, sect
 from needlework.results.statistics.comparison import comparison
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.provenance import weights_lines
-from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, Difference, samples_for_p
+from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, samples_for_p
 from needlework.results.statistics.panels import Share, Tally
-from needlework.results.statistics.wording import interval_words, p_words, points1, range_words, share_cell
-from needlework.results.style import NONE, counted, length_labels, one_line, percent1
+from needlework.results.statistics.wording import (
+    interval_words,
+    p_words,
+    points1,
+    points_cells,
+    score_and_interval,
+    share_cell,
+)
+from needlework.results.style import NONE, counted, length_label, length_labels, one_line, percent1
 
 LOSSES = "losses as misses"
 PARTS_SHOWN = 4  # of what differs; the rest is counted
@@ -79,10 +86,9 @@ def loss_words(losses: comparison.Losses, windows: tuple[int | None, int | None]
 
 def lost_words(losses: comparison.Losses) -> str:
     """`all 12 at 2k (12 skipped)`."""
-    labels = length_labels([*losses.by_length])
     lengths = [
-        f"all {of} at {label}" if lost == of else f"{lost} of {of} at {label}"
-        for label, (lost, of) in zip(labels, losses.by_length.values(), strict=True)
+        f"{f'all {of}' if lost == of else f'{lost} of {of}'} at {length_label(length)}"
+        for length, (lost, of) in losses.by_length.items()
     ]
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in losses.outcomes.items())
     return f"{', '.join(lengths)} ({outcomes})"
@@ -107,8 +113,7 @@ def _runs_table(runs: Sequence[comparison.ComparedRun]) -> Table:
             rows.append((*cells, *[NONE] * 5, "not compared" if run.base else "the first"))
             continue
         whole = run.pair.whole
-        labels = dict(zip(run.pair.lengths, length_labels([*run.pair.lengths]), strict=True))
-        worse_from = NONE if run.worse_from is None else labels[run.worse_from]
+        worse_from = NONE if run.worse_from is None else length_label(run.worse_from)
         rows.append((*cells, *_difference_cells(whole, losses), worse_from, whole.verdict))
     return filled_table("", names, rows, 1)
 
@@ -240,13 +245,6 @@ def _difference_cells(test: comparison.GroupDifference, losses: bool) -> tuple[s
     return (*points_cells(test.difference), as_misses, NONE if test.p_adjusted is None else p_words(test.p_adjusted))
 
 
-def points_cells(difference: Difference | None) -> tuple[str, str]:
-    """`-33.3` and `-63.7..-2.9`."""
-    if difference is None:
-        return NONE, NONE
-    return points1(difference.mean), interval_words(difference) or NONE
-
-
 def _mean_cells(group: comparison.GroupDifference) -> Iterator[str]:
     """`80.0 (70.0–87.3)` of A and of B, percent."""
     for mean, ends in zip(group.means, group.intervals, strict=True):
@@ -255,10 +253,9 @@ def _mean_cells(group: comparison.GroupDifference) -> Iterator[str]:
 
 def score_cell(scores: Tally) -> str:
     """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` with undecided answers."""
-    scored = share_cell(scores.share)
     if scores.range is None:
-        return scored
-    return range_words(scores.range) if scores.mean is None else f"{range_words(scores.range)}, scored {scored}"
+        return share_cell(scores.share)
+    return ", ".join(text for text in score_and_interval(scores) if text != NONE)
 
 
 def _at_length(scores: Tally | None) -> str:

@@ -6,20 +6,11 @@ from needlework.core.grid import depth_label
 from needlework.results.report.charts import ARMS, document_charts, size_depth_words
 from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.report.tasks import extremes_words
+from needlework.results.statistics import wording
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores
 from needlework.results.statistics.paired import Difference
-from needlework.results.statistics.panels import Share, Tally, range_of
+from needlework.results.statistics.panels import Tally, range_of
 from needlework.results.statistics.votes import Vote
-from needlework.results.statistics.wording import (
-    interval_cell,
-    interval_words,
-    number_cell,
-    points1,
-    range_words,
-    score_and_interval,
-    share_cell,
-    unscored_words,
-)
 from needlework.results.style import NONE, counted, length_label, one_line
 
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
@@ -71,13 +62,10 @@ def _arms(caption: str, column: str, points: Sequence[ArmAtPlace], values: Seque
 
 
 def _rates(point: ArmAtPlace) -> tuple[str, ...]:
-    parts = (f"{number_cell(rate.value)} ({interval_cell(rate)})" if rate.n else NONE
-             for rate in (point.abstains, point.asserts))  # fmt: skip
-    score, interval = number_cell(point.score.value), interval_cell(point.score)
-    limits = range_of(point.score.value, point.score.n, point.unscored)
-    if limits is not None:
-        score, interval = range_words(limits), f"scored {score} ({interval})" if point.score.n else NONE
-    return (score, interval, str(point.score.n), *parts, unscored_words(point.unscored))
+    score = point.score
+    cells = wording.score_cells(score, range_of(score.value, score.n, point.unscored))
+    parts = (wording.share_cell(rate) for rate in (point.abstains, point.asserts))
+    return (*cells, str(score.n), *parts, wording.unscored_words(point.unscored))
 
 
 def _document_findings(scores: DocumentScores) -> Iterator[tuple[str, str]]:
@@ -87,12 +75,12 @@ def _document_findings(scores: DocumentScores) -> Iterator[tuple[str, str]]:
         text = f"{extremes_words(ends)}, n = {scores.depth.samples}"
         yield "best and worst depth", text.replace("p (Holm)", "p")
     if scores.loss is not None:
-        span = interval_words(scores.loss)
+        span = wording.interval_words(scores.loss)
         interval = f"95 % interval {span}" if span else "too few questions for an interval"
-        yield "what size costs", f"{points1(scores.loss.mean)} points ({interval}), n = {scores.loss.n}"
+        yield "what size costs", f"{wording.points1(scores.loss.mean)} points ({interval}), n = {scores.loss.n}"
     if scores.judge is not None:
         kappa = scores.judge.kappa
-        text = f"agree on {share_cell(scores.judge.agreement)} % of {scores.judge.n} answers; Cohen's kappa "
+        text = f"agree on {wording.share_cell(scores.judge.agreement)} % of {scores.judge.n} answers; Cohen's kappa "
         text += NONE if kappa.value is None else f"{kappa.value:.2f}"
         if kappa.low is not None and kappa.high is not None:
             text += f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
@@ -110,10 +98,10 @@ def _absent_table(scores: DocumentScores) -> Table:
     rows = [
         (
             _ABSENT[arm],
-            *(*_both(twins.hallucination), str(twins.hallucination.n)),
-            *(*_both(twins.needless), str(twins.needless.n)),
-            *_both(twins.balanced),
-            *(*_both(twins.discriminates), str(twins.discriminates.n)),
+            *(*wording.score_cells(twins.hallucination), str(twins.hallucination.n)),
+            *(*wording.score_cells(twins.needless), str(twins.needless.n)),
+            *wording.score_cells(twins.balanced),
+            *(*wording.score_cells(twins.discriminates), str(twins.discriminates.n)),
         )
         for arm, twins in scores.absent.items()
     ]
@@ -128,8 +116,8 @@ def _vote_table(votes: Sequence[Vote]) -> Table:
     rows = [
         (
             *(vote.task, ARMS.get(vote.arm, vote.arm), _vote_depth(vote), str(vote.n), str(vote.incomplete)),
-            *(*_both(vote.voted), *_both(vote.single)),
-            *((points1(vote.gain.mean), interval_words(vote.gain) or NONE) if vote.gain else (NONE, NONE)),
+            *(*wording.score_cells(vote.voted), *wording.score_cells(vote.single)),
+            *wording.points_cells(vote.gain),
             *(f"{vote.requests:,}", f"{vote.tokens:,}"),
         )
         for vote in votes
@@ -142,10 +130,6 @@ def _vote_depth(vote: Vote) -> str:
     if vote.ways == "moved":
         return "at another depth each time"
     return "at one depth" if vote.depth is None else f"at {depth_label(vote.depth)} %"
-
-
-def _both(share: Share) -> tuple[str, str]:
-    return number_cell(share.value), interval_cell(share)
 
 
 MEANINGS = {
@@ -180,7 +164,7 @@ def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
 
 def _cells(row: ArmScore) -> dict[str, str]:
     paired = row.paired
-    score, interval = score_and_interval(row.score)
+    score, interval = wording.score_and_interval(row.score)
     return {
         "model": one_line(row.model),
         "task": one_line(row.task),
@@ -188,12 +172,12 @@ def _cells(row: ArmScore) -> dict[str, str]:
         "score %": score,
         "95 %": interval,
         "n": str(row.score.n),
-        "unscored": unscored_words(row.score.unscored) or NONE,
-        "whole %": number_cell(paired.whole) if paired else NONE,
+        "unscored": wording.unscored_words(row.score.unscored) or NONE,
+        "whole %": wording.number_cell(paired.whole) if paired else NONE,
         "vs whole": _difference(paired.difference) if paired else NONE,
-        "recall %": share_cell(row.recall_at_k),
+        "recall %": wording.share_cell(row.recall_at_k),
         "MRR": NONE if row.reciprocal_rank.value is None else f"{row.reciprocal_rank.value:.2f}",
-        "words %": share_cell(row.answer_recall),
+        "words %": wording.share_cell(row.answer_recall),
         "if found %": _with_n(row.score_if_found),
         "if missed %": _with_n(row.score_if_missed),
         "tokens": f"{paired.arm_tokens:,.0f} / {paired.whole_tokens:,.0f}" if paired else NONE,
@@ -201,8 +185,9 @@ def _cells(row: ArmScore) -> dict[str, str]:
 
 
 def _with_n(scores: Tally) -> str:
-    return f"{share_cell(scores.share)}, n {scores.n}" if scores.n else NONE
+    return f"{wording.share_cell(scores.share)}, n {scores.n}" if scores.n else NONE
 
 
 def _difference(difference: Difference) -> str:
-    return f"{points1(difference.mean)} ({interval_words(difference) or 'no interval'}), n {difference.n}"
+    interval = wording.interval_words(difference) or "no interval"
+    return f"{wording.points1(difference.mean)} ({interval}), n {difference.n}"

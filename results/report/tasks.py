@@ -212,8 +212,5 @@ def _cells(row: TaskScore) -> tuple[str, ...]:
 
 def _macro(macro: Macro) -> tuple[str, ...]:
     name = f"macro ({macro.families} families, {macro.tasks} tasks)"
-    score, interval = wording.number_cell(macro.score.value), wording.interval_cell(macro.score)
-    if macro.range is not None:
-        scored = NONE if macro.score.value is None else f"scored {wording.share_cell(macro.score)}"
-        score, interval = wording.range_words(macro.range), scored
-    return (name, score, interval, "", "", *[NONE] * 6, wording.share_cell(macro.corrected), NONE, NONE)
+    score = wording.score_cells(macro.score, macro.range)
+    return (name, *score, "", "", *[NONE] * 6, wording.share_cell(macro.corrected), NONE, NONE)

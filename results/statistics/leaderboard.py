@@ -8,7 +8,6 @@ from hashlib import sha256
 from itertools import pairwise
 from json import JSONEncoder
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail, holm, samples_for_p
 from needlework.results.statistics.panels import Share, Tally, depth_order, tally, trial_of
-from needlework.results.statistics.run_facts import cost_rows, latency_of
+from needlework.results.statistics.run_facts import Times, cost_rows, latency_of, times_of
 from needlework.results.statistics.tasks import overall_score, task_weights
 from needlework.results.style import one_line
 
@@ -45,9 +44,7 @@ class BoardEntry(Struct, frozen=True):
     scorers: frozenset[str]  # of the answers
     cells: str  # a hash of what was asked in each trial, what is right, and how it was asked and scored
     overall: Tally
-    options: Mapping[
-        str, object
-    ]  # in which runs of a board may differ: how the model is addressed, what is put beside the text
+    options: Mapping[str, object]  # runs of a board may differ in them: how a model is addressed, what is beside a text
     scores: Floats  # of each trial, in the order of `cells`; 0 where one is missing
     samples: NDArray[np.int32]  # of each trial the number of its sample
     weights: Floats  # of each trial its weight in the score
@@ -55,7 +52,7 @@ class BoardEntry(Struct, frozen=True):
     effective: EffectiveLength | None = None  # by the absolute rule; `None` where one length was asked
     prompt_tokens: float | None = None  # of a trial, on average
     answer_tokens: float | None = None
-    latency: tuple[float, float] | None = None  # median and 95th percentile
+    latency: Times | None = None
     dollars: float | None = None  # of all its trials; `None` where the run had no --price
 
     @property
@@ -89,7 +86,7 @@ def entries_of(records: Iterable[Record], manifest: Mapping[str, Any]) -> tuple[
     for model, names in grouped(sorted(groups), lambda name: name[0]).items():
         tasks = [_entry(model, task, groups[model, task], manifest) for _, task in names]
         whole = [entry for entry in tasks if not retriever_of(groups[model, entry.task][0])]
-        entries += [*([_of_all(whole)] if len(whole) > 1 else []), *tasks]
+        entries += [_of_all(whole), *tasks] if len(whole) > 1 else tasks
     return tuple(entries)
 
 
@@ -105,7 +102,6 @@ def _entry(model: str, task: str, records: Sequence[Record], manifest: Mapping[s
     codes = {name: at for at, name in enumerate(sorted(set(names)))}
     columns = grouped(trials, lambda trial: trial.length)
     scorers = {f"{each.scorer}@{each.scorer_version}" for each in records if each.outcome in FINAL and each.scorer}
-    seconds = sorted(value for record in records if (value := latency_of(record)) is not None)
     costs = cost_rows(records, object_of(manifest.get("options")).get("price") or ())
     return BoardEntry(
         model=model,
@@ -117,7 +113,7 @@ def _entry(model: str, task: str, records: Sequence[Record], manifest: Mapping[s
         effective=absolute_length(length_scores(trials)) if len(columns) > 1 else None,
         prompt_tokens=_mean(record.response.prompt_tokens for record in records),
         answer_tokens=_mean(record.response.completion_tokens for record in records),
-        latency=(median(seconds), seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))]) if seconds else None,
+        latency=times_of(records, latency_of),
         dollars=sum(row.dollars or 0.0 for row in costs) if costs and costs[0].dollars is not None else None,
         options=_address(manifest, task),
         scores=np.array([trial.score or 0.0 for trial in trials]),
@@ -240,10 +236,11 @@ def boards_of(runs: Sequence[ModelRun]) -> tuple[Board, ...]:
 
 def _groups(runs: Sequence[ModelRun], key: Callable[[ModelRun, str], str]) -> list[tuple[str, list[ModelRun]]]:
     """The runs of each task that can be compared, all tasks first, of one task those of most runs."""
-    groups = grouped(
-        ((task, run) for run in runs for task in run.entries), lambda pair: (pair[0], key(pair[1], pair[0]))
-    )
-    parts = [(task, [run for _, run in group]) for (task, _), group in sorted(groups.items())]
+    groups: dict[tuple[str, str], list[ModelRun]] = {}
+    for run in runs:
+        for task in run.entries:
+            groups.setdefault((task, key(run, task)), []).append(run)
+    parts = [(task, groups[task, name]) for task, name in sorted(groups)]
     return sorted(parts, key=lambda part: (part[0] != ALL, part[0], -len(part[1])))
 
 
@@ -400,12 +397,8 @@ def series_of(runs: Sequence[ModelRun], *, by_model: bool) -> tuple[BoardSeries,
 
     `by_model`: each model by itself, else all are checkpoints of one training.
     """
-
-    def key(run: ModelRun, task: str) -> str:
-        return f"{run.model if by_model else ''} {run.entries[task].cells}"
-
     series = []
-    for task, part in _groups(runs, key):
+    for task, part in _groups(runs, lambda run, task: f"{run.model if by_model else ''} {run.entries[task].cells}"):
         if len(part) > 1:
             sums = np.array([run.entries[task].sums for run in part])
             changed = changes(sums, float(part[0].entries[task].weights.sum()))

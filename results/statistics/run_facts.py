@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -138,7 +137,7 @@ def _positive(record: Record, value: float | None) -> float | None:
 
 
 def _latency_row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
-    latency, token = _times(records, latency_of), _times(records, token_of)
+    latency, token = times_of(records, latency_of), times_of(records, token_of)
     assert latency is not None  # every one of them was measured
     prompts = sum(record.prompt.tokens for record in records)
     cached = sum(record.timing.cached_tokens or 0 for record in records)
@@ -147,7 +146,7 @@ def _latency_row(model: str, length: int, records: Sequence[Record]) -> LatencyR
         length=length,
         n=len(records),
         latency_s=latency,
-        ttft_s=_times(records, ttft_of),
+        ttft_s=times_of(records, ttft_of),
         token_s=token,
         tokens_per_s=1 / token.median if token else None,
         cached=min(1.0, cached / prompts) if prompts else 0.0,
@@ -155,7 +154,8 @@ def _latency_row(model: str, length: int, records: Sequence[Record]) -> LatencyR
     )
 
 
-def _times(records: Sequence[Record], measure: Callable[[Record], float | None]) -> Times | None:
+def times_of(records: Sequence[Record], measure: Callable[[Record], float | None]) -> Times | None:
+    """Median and 95th percentile of what was measured; `None` where nothing was."""
     values = [value for record in records if (value := measure(record)) is not None]
     if not values:
         return None
@@ -220,8 +220,7 @@ def stability_line(stability: Stability) -> str:
 _UNPAID = ("skipped", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class CostRow:
+class CostRow(Struct, frozen=True):
     """The answered requests of one model's trials; failed ones, judges and probes are left out."""
 
     model: str
@@ -258,8 +257,7 @@ def spent(records: Iterable[Record], price: Sequence[str]) -> tuple[float, int]:
     return sum(row.dollars or 0.0 for row in rows), sum(row.prompt_tokens + row.answer_tokens for row in rows)
 
 
-@dataclass(frozen=True, slots=True)
-class SpendingCap:
+class SpendingCap(Struct, frozen=True):
     """The most that a run may spend, all of its sessions together; `None`: anything."""
 
     dollars: float | None  # `--max-cost`

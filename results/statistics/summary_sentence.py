@@ -1,7 +1,8 @@
 """The first sentence of a report: one function for each kind of run. No claim beyond intervals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from needlework.core.record import OWN_DOCUMENTS, UNSCORED
 from needlework.haystack_fixtures.tasks.catalogue import family_of
@@ -31,19 +32,14 @@ _CHANCE = 0.05  # significance level of statements on depth
 _TELLING = 0.2  # score: the least difference of two depths to mention although it may be chance
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(Struct, frozen=True):
     """The first statement on a run."""
 
-    lead: str
-    """The first clause, which says most."""
+    lead: str  # the first clause, which says most
     rest: str
-    models: tuple[str, ...]
-    """A sentence for each model, where there are several."""
-    rests: str
-    """What it is based on: trials, questions, those without a score."""
-    faults: tuple[FaultCount, ...]
-    """Errors and invalid trials by reason, the most frequent first."""
+    models: tuple[str, ...]  # a sentence for each model, where there are several
+    rests: str  # what it is based on: trials, questions, those without a score
+    faults: tuple[FaultCount, ...]  # errors and invalid trials by reason, the most frequent first
     next_run: NextRun | None
 
     @property

@@ -9,21 +9,21 @@ from needlework.results.statistics.panels import Range, Share, Tally
 from needlework.results.style import NONE, percent, percent1
 
 
-def share_words(share: Share, limits: Range | None = None, *, ends: bool = True) -> str:
+def share_words(share: Share, limits: Range | None = None) -> str:
     """`87.5 % (95 % sure: 81.0 to 92.1)`; `between 70.0 and 80.0 %` by undecided answers; or empty."""
     if limits is not None:
         return f"between {percent1(limits[0])} and {percent1(limits[1])} %"
     if share.value is None:
         return ""
     score = f"{percent1(min(1.0, max(0.0, share.value)))} %"
-    if not ends or share.low is None or share.high is None:
+    if share.low is None or share.high is None:
         return score
     return f"{score} (95 % sure: {percent1(max(0.0, share.low))} to {percent1(min(1.0, share.high))})"
 
 
-def tally_words(tally: Tally, *, ends: bool = True) -> str:
-    """`share_words` of a tally; without `ends`, the score alone."""
-    return share_words(tally.share, tally.range if tally.n else None, ends=ends)
+def tally_words(tally: Tally) -> str:
+    """`share_words` of a tally."""
+    return share_words(tally.share, tally.range if tally.n else None)
 
 
 def bar_words(rule: str, threshold: float, share: float = RELATIVE) -> str:
@@ -66,17 +66,19 @@ def unscored_words(counts: Mapping[OutcomeName, int]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
 
 
-def score_and_interval(scores: Tally) -> tuple[str, str]:
-    """The score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
+def score_cells(share: Share, limits: Range | None = None) -> tuple[str, str]:
+    """A score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
 
-    Where answers are undecided: `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
+    By undecided answers (`limits`) `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
     """
-    interval = NONE if scores.interval is None else interval_cell(scores.share)
-    score = NONE if scores.mean is None else percent1(scores.mean)
-    if scores.range is None:
-        return score, interval
-    ends = f" ({interval})" if scores.interval is not None else ""
-    return range_words(scores.range), f"scored {score}{ends}" if scores.n else NONE
+    if limits is None:
+        return number_cell(share.value), interval_cell(share)
+    return range_words(limits), NONE if share.value is None else f"scored {share_cell(share)}"
+
+
+def score_and_interval(scores: Tally) -> tuple[str, str]:
+    """`score_cells` of a tally."""
+    return score_cells(scores.share, scores.range)
 
 
 def range_words(ends: Range, *, whole: bool = False) -> str:
@@ -106,6 +108,13 @@ def interval_words(difference: Difference) -> str:
     if difference.low is None or difference.high is None:
         return ""
     return f"{points1(difference.low)}..{points1(difference.high)}"
+
+
+def points_cells(difference: Difference | None) -> tuple[str, str]:
+    """`-33.3` and `-63.7..-2.9`."""
+    if difference is None:
+        return NONE, NONE
+    return points1(difference.mean), interval_words(difference) or NONE
 
 
 def p_words(value: float) -> str:
