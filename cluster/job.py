@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from types import FrameType
 
-from needlework.cluster.plan import DONE, INTERRUPTED, WRONG_USE, Ending, write_ending
+from needlework.cluster.plan import DONE, INTERRUPTED, WRONG_USE, Ending, size_of, write_ending
 from needlework.core.errors import InputError, OneLineParser
 from needlework.results.records.journal import Journal
 
@@ -55,7 +55,7 @@ def run_shard(folder: Path, shard: str, words: Sequence[str]) -> int:
     name = shard.replace("/", "-of-")
     journal = folder / "shards" / name / "journal.jsonl"
     _wait_for_lock(journal)
-    size_before, why, stop = _size(journal), "", StopRequest()
+    size_before, why, stop = size_of(journal), "", StopRequest()
     _print(f"shard {name} on {socket.gethostname()}")
     try:
         run = ["--results-dir", str(folder.parent), "--run-name", folder.name, "--shard", shard]
@@ -63,7 +63,7 @@ def run_shard(folder: Path, shard: str, words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code not in DONE and stop.reason:
-        if stop.reason != _TIME_LIMIT_SIGNAL or _size(journal) > size_before:
+        if stop.reason != _TIME_LIMIT_SIGNAL or size_of(journal) > size_before:
             return _stopped(name, stop.reason)
         why = "no cell was finished within the time limit: give it more --time"
     if why or code in (*DONE, *WRONG_USE):
@@ -95,13 +95,6 @@ def _stopped(name: str, reason: str) -> int:
     if reason == _TIME_LIMIT_SIGNAL and "SLURM_JOB_ID" in os.environ:
         subprocess.run(["scontrol", "requeue", os.environ["SLURM_JOB_ID"]], check=False, timeout=60)
     return STOPPED
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _print(text: str) -> None:

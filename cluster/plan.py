@@ -107,6 +107,14 @@ class Plan:
             (self.launch_folder / f"shard-{number}-of-{self.shards}.json").unlink(missing_ok=True)
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file; 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def launched_shards(folder: Path) -> int | None:
     """The number of shards that the run was launched in; `None` if it was not."""
     shards: int | None = _launch_json(folder).get("shards")

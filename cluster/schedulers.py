@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from needlework.cluster.plan import WRONG_USE, Plan
+from needlework.cluster.plan import WRONG_USE, Plan, size_of
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 
@@ -184,7 +184,7 @@ class RayTasks:
     def start(self, shards: Sequence[int]) -> str:
         task = self._ray.remote(**self._options)(_shard_function())
         for number in shards:
-            self._log_sizes[number] = self._log_size(number)
+            self._log_sizes[number] = size_of(self._plan.log(number))
             command = self._plan.command(f"{number}/{self._plan.shards}")
             self._tasks[number] = task.remote(command, str(self._plan.cwd), str(self._plan.log(number)))
         return ""
@@ -198,13 +198,9 @@ class RayTasks:
                 except self._ray.exceptions.RayError as error:
                     self._deaths[number] = str(error).strip().splitlines()[0][:200]
         return {
-            number: "waiting" if self._log_size(number) == self._log_sizes[number] else "running"
+            number: "waiting" if size_of(self._plan.log(number)) == self._log_sizes[number] else "running"
             for number in self._tasks
         }
-
-    def _log_size(self, number: int) -> int:
-        log = self._plan.log(number)
-        return log.stat().st_size if log.exists() else 0
 
     def death_of(self, shard: int) -> tuple[str, bool]:
         return self._deaths.get(shard, ""), False

@@ -22,7 +22,7 @@ from needlework.core.files import default_cache_dir
 from needlework.core.grid import parse_id
 from needlework.core.prompts import Prompt
 from needlework.core.record import Record, RetrievalFacts
-from needlework.core.settings import READ, READ_HELP, FamilyValues, Places, Settings, family_options
+from needlework.core.settings import READ, READ_HELP, Places, Settings
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
 from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid, with_tasks
@@ -51,7 +51,8 @@ def main(argv: Sequence[str]) -> int:
 
 def _print_prompt(run: Path, cell: str, named: Sequence[str]) -> int:
     record = _record(run, cell)
-    trial = rebuild(stored_run(manifest_at(run / MANIFEST), run, named), record.id, record.prompt.retrieval)
+    stored = stored_run(manifest_at(run / MANIFEST), run, named)
+    trial = StoredTrials(stored).build(record.id, record.prompt.retrieval)
     made, recorded = trial.prompt.text_sha256, record.prompt.sha256
     note = ""
     if recorded and recorded != made:
@@ -80,7 +81,7 @@ class PromptsOfRuns:
     def __call__(self, run: Path, cell_id: str) -> Prompt:
         """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
         stored = stored_run(manifest_at(run / MANIFEST), run, self._named)
-        retrieves = any("retriever" in suite.family for suite in stored.settings.suites)
+        retrieves = any(set(suite.retriever) - {"none"} for suite in stored.settings.suites)
         retrieval = _record(run, cell_id).prompt.retrieval if retrieves else None
         with self._turn:
             return self._open(stored).build(cell_id, retrieval).prompt
@@ -121,11 +122,6 @@ class StoredRun:
 def sent_as_messages(model: str, template: str | None) -> bool:
     """Whether a server got messages in place of a text. `model`: its spec; `template`: as recorded."""
     return template == "chat" and is_served(model)
-
-
-def rebuild(run: StoredRun, cell_id: str, retrieval: RetrievalFacts | None = None) -> Trial:
-    """Build the trial of a cell of a run, see `StoredTrials.build`. Raises `InputError`."""
-    return StoredTrials(run).build(cell_id, retrieval)
 
 
 class StoredTrials:

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from needlework.core.errors import InputError, OneLineParser, run_command
+from needlework.core.files import write_whole
 from needlework.haystack_fixtures.documents.data_set import DataSet, DataSetLayout, RowSummary, open_data
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import MrcrPieces, mrcr_reference
+from needlework.results.files.json_files import json_bytes
 from needlework.results.judging import aa_lcr
 from needlework.results.leval import scores as leval
-from needlework.results.leval.predictions import json_rows, write_object
+from needlework.results.leval.predictions import json_rows
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import data_set_sections
 from needlework.results.statistics.panels import ScoredTrial
@@ -247,11 +249,11 @@ def _score_files(options: argparse.Namespace) -> None:
         table = field_table(path.name, benchmark.task, [answer.row for answer in scored], notes)
         tables.append(table)
         items = [_item(answer) for answer in scored]
-        objects.append({"file": str(path), "table": to_builtins(table), "items": items})
+        objects.append({"file": str(path), "table": table, "items": items})
     for line in section_lines(data_set_sections(tables)):
         print(line)
     if options.out is not None:
-        write_object(options.out, {"schema": SCHEMA, "answers": objects})
+        write_whole(options.out, json_bytes({"schema": SCHEMA, "answers": objects}))
         print(f"written to {options.out}")
 
 

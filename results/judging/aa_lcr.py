@@ -14,11 +14,12 @@ from typing import Any
 from msgspec import Struct
 
 from needlework.core.errors import InputError
+from needlework.core.files import write_whole
 from needlework.haystack_fixtures.documents.data_set import RowSummary, open_data
 from needlework.haystack_fixtures.tasks.published.aa_lcr import LAYOUT, answers_version
 from needlework.models.judge import CommandJudge
+from needlework.results.files.json_files import json_bytes
 from needlework.results.judging.ask import JudgeQuestion, Replied, add_judge_arguments, ask_all, open_judge, question_to
-from needlework.results.leval.predictions import write_object
 from needlework.results.statistics.panels import Rate, rate_of
 from needlework.results.statistics.wording import rate_words
 from needlework.results.style import one_line
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace, answers: Mapping[Path, Sequence[tuple[str, 
             about = {"file": str(path), "version": version, "judge": options.judge, "score": rate.value}
             objects.append({**about, "low": rate.low, "high": rate.high, "n": rate.n, "items": items})
     if options.out is not None:
-        write_object(options.out, {"schema": SCHEMA, "answers": objects})
+        write_whole(options.out, json_bytes({"schema": SCHEMA, "answers": objects}))
         print(f"written to {options.out}")
 
 

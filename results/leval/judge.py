@@ -11,10 +11,13 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from needlework.core.errors import InputError, OneLineParser
+from needlework.core.files import write_whole
 from needlework.models.judge import CommandJudge
+from needlework.results.files.json_files import json_bytes
 from needlework.results.judging import ask
 from needlework.results.leval import predictions
 from needlework.results.leval.scores import RULES, Rule
@@ -236,14 +239,14 @@ def _run(options: argparse.Namespace) -> int:
             "judge": options.judge,
             "ours": _answers_object(ours),
             "rival": _answers_object(rival),
-            "rates": {rule: to_builtins(rate) for rule, rate in rates.items()},
-            **{name: {**to_builtins(effect), "n": n} for name, (effect, n) in effects.items()},
+            "rates": rates,
+            **{name: {**asdict(effect), "n": n} for name, (effect, n) in effects.items()},
             "without_partner": [row.line for row in matched.alone],
             "rival_without_partner": [row.line for row in matched.rival_alone],
             "repeated": [[[pair.ours.line, pair.rival.line] for pair in group] for group in matched.repeated],
             "items": [_pair_object(pair) for pair in judged],
         }
-        predictions.write_object(options.out, content)
+        write_whole(options.out, json_bytes(content))
     problems = [predictions.BrokenRow(pair.pair.ours.line, why) for pair in judged for why in pair.problems if why]
     print(one_line(f"{ours.model} against {rival.model}, {len(judged)} pairs, each in both orders"))
     print("\n".join(_rate_lines(rates)))
@@ -256,7 +259,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _rate_lines(rates: Mapping[Rule, WinRate]) -> Iterator[str]:
-    rows = [_HEAD]
+    rows: list[tuple[str, ...]] = [_HEAD]
     for rule, rate in rates.items():
         mean = rate.of_those_there if rule == "compat" else rate.score
         counts = map(str, (rate.wins, rate.ties, rate.losses, rate.expected - rate.n))
@@ -295,8 +298,8 @@ def _unmatched_lines(ours: predictions.Answers, rival: predictions.Answers, matc
 def _pair_object(judged: JudgedPair) -> dict[str, Any]:
     pair = judged.pair
     about = {"item": pair.item, "line": pair.ours.line, "rival_line": pair.rival.line}
-    return {**about, **judged.verdicts, "problems": [problem or None for problem in judged.problems]}
+    return {**about, **dict(judged.verdicts), "problems": [problem or None for problem in judged.problems]}
 
 
 def _answers_object(answers: predictions.Answers) -> dict[str, Any]:
-    return {"file": str(answers.path), "model": answers.model, "broken": to_builtins(answers.broken)}
+    return {"file": str(answers.path), "model": answers.model, "broken": answers.broken}

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from needlework.core.errors import InputError
-from needlework.core.files import read_text, write_whole
+from needlework.core.files import read_text
 from needlework.haystack_fixtures.tasks.published.leval import own_rule
 from needlework.haystack_fixtures.tasks.published.leval_files import BY_JUDGES, LEVAL_TASKS, SCORED, LevalTask
 from needlework.results.style import first_few
@@ -131,11 +131,6 @@ def read_answers(path: Path, model: str | None, names: tuple[str, str] = _NAMES)
 def broken_rows(rows: Sequence[BrokenRow]) -> str:
     """Count broken rows, and name the first reasons: `4: line 2: is empty; ... and 1 more`."""
     return f"{len(rows)}: {first_few([f'line {row.line}: {row.why}' for row in rows], separator='; ')}"
-
-
-def write_object(path: Path, content: Mapping[str, Any]) -> None:
-    """Write the JSON file of `--out`. Raises `OSError`."""
-    write_whole(path, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
 
 
 def _task_of(path: Path) -> LevalTask | None:

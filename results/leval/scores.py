@@ -6,11 +6,14 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from needlework.core.errors import InputError
+from needlework.core.files import write_whole
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE, LevalTask
-from needlework.results.leval.predictions import Predictions, broken_rows, find_files, read_predictions, write_object
+from needlework.results.files.json_files import json_bytes
+from needlework.results.leval.predictions import Predictions, broken_rows, find_files, read_predictions
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import weighted_mean
@@ -288,15 +291,16 @@ def report_object(models: Mapping[str, Sequence[TaskScores]]) -> dict[str, Any]:
             {
                 "model": model,
                 "tasks": [_task_object(task) for task in tasks],
-                "averages": [
-                    {name: value for name, value in to_builtins(average).items() if name != "scores"}
-                    | {rule: _share_object(scores) for rule, scores in average.scores.items()}
-                    for average in averages(tasks)
-                ],
+                "averages": [_average_object(average) for average in averages(tasks)],
             }
             for model, tasks in models.items()
         ],
     }
+
+
+def _average_object(average: TaskAverage) -> dict[str, Any]:
+    fields = asdict(average)
+    return fields | {rule: _share_object(share) for rule, share in fields.pop("scores").items()}
 
 
 def _task_object(scored: TaskScores) -> dict[str, Any]:
@@ -315,7 +319,7 @@ def _task_object(scored: TaskScores) -> dict[str, Any]:
         "expected": scored.task.expected,
         "complete": scored.complete,
         "clustered_by_document": scored.clustered,
-        "broken": to_builtins(scored.source.broken),
+        "broken": scored.source.broken,
         "without_fact": scored.without_fact,
         "for_judges": scored.source.for_judges,
         "metrics": means,
@@ -366,7 +370,7 @@ def run(options: argparse.Namespace) -> None:
     names = sorted({scores.source.model for scores in scored})
     models = {name: [scores for scores in scored if scores.source.model == name] for name in names}
     if options.out is not None:
-        write_object(options.out, report_object(models))
+        write_whole(options.out, json_bytes(report_object(models)))
     for model, rows in models.items():
         print("\n".join(table_lines(model, rows)))
     print("\n".join(legend([task for rows in models.values() for task in rows])))

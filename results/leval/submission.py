@@ -5,8 +5,6 @@ that a run cannot know are left blank.
 """
 
 import argparse
-import csv
-import io
 import json
 import re
 from collections import Counter
@@ -30,6 +28,8 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     WITH_ROUGE,
     LevalTask,
 )
+from needlework.results.files.csv_files import table_text
+from needlework.results.files.json_files import json_bytes
 from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.scores import (
@@ -110,16 +110,14 @@ def _run(options: argparse.Namespace) -> int:
 def _write_entry(folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Write the folder of one entry; yields lines for the terminal. Raises `OSError`."""
     for path, rows in entry.rows.items():
-        _write(folder / "Predictions" / path, "".join(f"{json.dumps(row)}\n" for row in rows))
+        write_whole(folder / "Predictions" / path, "".join(f"{json.dumps(row)}\n" for row in rows).encode())
     scored = _scored(folder, entry)
     window = next((window for each in manifests if (window := windows_of(each).get(entry.model))), None)
     suites = [object_of(suite) for manifest in manifests for suite in manifest.get("suites") or ()]
     budget = max((size for suite in suites if isinstance(size := suite.get("answer_budget"), int)), default=0)
     for name, table in _tables(entry, scored, window, budget).items():
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows((tuple(table), tuple(table.values())))
-        _write(folder / "Results" / name, text.getvalue())
-    _write(folder / "Results" / "scores.json", json.dumps(report_object({entry.name: scored}), indent=1))
+        write_whole(folder / "Results" / name, table_text(table, [table.values()]).encode())
+    write_whole(folder / "Results" / "scores.json", json_bytes(report_object({entry.name: scored})))
     # What a run cannot know is left blank for the person who submits.
     metadata = {
         "model_name": entry.name,
@@ -132,7 +130,7 @@ def _write_entry(folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping
         "length_tokens": entry.length,
         "prompts": "L-Eval's structure in the wording of Needlework",
     }
-    _write(folder / "metadata.json", json.dumps(metadata, indent=1))
+    write_whole(folder / "metadata.json", json_bytes(metadata))
     yield from [*table_lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
     if entry.missing:
         yield one_line(f"without an answer, {len(entry.missing)}: {first_few(entry.missing, _SHOWN)}")
@@ -258,7 +256,3 @@ def _tables(
 
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, text.encode("utf-8", "surrogatepass"))

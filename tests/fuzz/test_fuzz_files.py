@@ -26,7 +26,7 @@ from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.results.files.csv_files import csv_text
 from needlework.results.files.json_files import read_json, results_bytes
 from needlework.results.files.read_run import load_panels
-from needlework.results.prompt import rebuild, stored_run
+from needlework.results.prompt import StoredTrials, stored_run
 from needlework.results.records.journal import Journal, line_of, read_journal, stored_answers
 from needlework.results.records.samples import whole_run
 from needlework.results.rescore import rescored
@@ -347,7 +347,7 @@ def test_damaged_manifests(run, chance):
     made = 0
     for _ in range(30 * ROUNDS):
         spoilt = swapped({"options": manifest["options"], "suites": manifest["suites"]}, chance)
-        made += not complaint(lambda spoilt=spoilt: rebuild(stored_run(spoilt, run), chance.choice(cells)))
+        made += not complaint(lambda spoilt=spoilt: StoredTrials(stored_run(spoilt, run)).build(chance.choice(cells)))
     assert made > ROUNDS
 
 

@@ -9,7 +9,7 @@ import pytest
 import needlework
 from needlework.core.settings import Places
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.prompt import StoredRun, rebuild
+from needlework.results.prompt import StoredRun, StoredTrials
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 
@@ -70,7 +70,7 @@ def test_a_package_brings_a_task_by_entry_point(project, page, installed):
     assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
     given = {"task": "berths", "lengths": "500", "depths": "50", "corpus": "pydoc", "model": ["mock:perfect"]}
     settings = resolve_settings(given, {}, project.runs, user_suites=[{"task": "berths"}])
-    trial = rebuild(StoredRun(settings, Places(project.runs)), "berths-len500-depth50-berth-r0")
+    trial = StoredTrials(StoredRun(settings, Places(project.runs))).build("berths-len500-depth50-berth-r0")
     assert "lies at berth" in trial.prompt.text
 
 
