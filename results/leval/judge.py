@@ -298,7 +298,8 @@ def _unmatched_lines(ours: predictions.Answers, rival: predictions.Answers, matc
 def _pair_object(judged: JudgedPair) -> dict[str, Any]:
     pair = judged.pair
     about = {"item": pair.item, "line": pair.ours.line, "rival_line": pair.rival.line}
-    return {**about, **dict(judged.verdicts), "problems": [problem or None for problem in judged.problems]}
+    verdicts = {str(rule): both for rule, both in judged.verdicts.items()}
+    return {**about, **verdicts, "problems": [problem or None for problem in judged.problems]}
 
 
 def _answers_object(answers: predictions.Answers) -> dict[str, Any]:
