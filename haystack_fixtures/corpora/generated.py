@@ -27,13 +27,13 @@ def generate_documents(language: str, seed: int, min_chars: int) -> tuple[str, .
     Asking for more characters only appends stories. No sentence occurs twice, in the whole tuple: "sentence" is the
     text between two of `. ! ? … 。 ！ ？` or line ends, so that short lines of dialogue count as well.
     """
-    kit = load_kit(language)
+    kit = _load_kit(language)
     rng = draws(f"needlework generated {VERSION} {language} {seed}")
     seen: set[bytes] = set()
     documents: list[str] = []
     chars = 0
     while chars < min_chars or not documents:
-        story = write_story(kit, rng, seen)
+        story = _write_story(kit, rng, seen)
         documents.append(story)
         chars += len(story)
     return tuple(documents)
@@ -41,7 +41,7 @@ def generate_documents(language: str, seed: int, min_chars: int) -> tuple[str, .
 
 def recipe_sha256(language: str, seed: int) -> str:
     """Identity of the endless text that a language and a seed stand for: version, tables, language, seed."""
-    recipe = f"needlework generated {VERSION} {tables_sha256(language)} {language} {seed}"
+    recipe = f"needlework generated {VERSION} {_tables_sha256(language)} {language} {seed}"
     return hashlib.sha256(recipe.encode()).hexdigest()
 
 
@@ -58,32 +58,35 @@ _OTHERS = frozenset({"digression", "interruption", "weather"})
 
 @dataclass(slots=True)
 class _GeneratedStory:
+    """A story while it is written."""
+
     kit: Kit
-    roles: Mapping[str, tuple[Pattern, ...]]
-    scope: Scope
+    roles: Mapping[str, str]
+    rng: random.Random
     seen: set[bytes]
-    clock: str  # "day" or "week"
-    sky: str  # the weather of the story
+    clock: str = ""  # "day" or "week"
+    sky: str = ""  # the weather of the story
     stage: int = 0
     stage_told: bool = False
     name_due: bool = True
-    used: set[tuple[str, int]] = field(default_factory=set)
+    used: set[tuple[str, int]] = field(default_factory=set)  # patterns by role and number
+    used_words: dict[str, set[int]] = field(default_factory=dict)  # entries of each word table by number
+    values: dict[str, str] = field(default_factory=dict)  # what patterns may refer to by name
     paragraphs: list[str] = field(default_factory=list)
 
 
-def write_story(kit: Kit, rng: random.Random, seen: set[bytes]) -> str:
+def _write_story(kit: Kit, rng: random.Random, seen: set[bytes]) -> str:
     """Write one document whose sentences are not in `seen`, and add them to it.
 
     Where no fresh sentence can be found for a turn of the story, the turn is left out.
     """
     plot = pick(rng, kit.plots)
     story = _begin(kit, plot, rng, seen)
-    roles = story.roles
+    roles, turns = story.roles, len(plot["beats"])
     scene = pick(rng, ("setting", "trait"))
-    _tell(story, ("opening", plot.opening), (scene, roles[scene]), ("weather", roles[f"{story.sky}_first"]))
-    turns = len(plot.beats)
+    _tell(story, ("opening", plot["opening"]), (scene, roles[scene]), ("weather", roles[f"{story.sky}_first"]))
     talks = {int(rng.random() * turns) for _ in range(2)}
-    for number, beat in enumerate(plot.beats):
+    for number, beat in enumerate(plot["beats"]):
         stage = (number + 1) * (_STAGES - 1) // turns
         if stage != story.stage:
             story.stage, story.stage_told = stage, False
@@ -95,37 +98,37 @@ def write_story(kit: Kit, rng: random.Random, seen: set[bytes]) -> str:
         _tell(story, (f"beat{number}", beat), *details)
         if number in talks:
             _tell(story, ("dialogue", roles["dialogue"]))
-    _tell(story, ("closing", plot.closing), ("afterword", roles["afterword"]))
+    _tell(story, ("closing", plot["closing"]), ("afterword", roles["afterword"]))
     return "\n\n".join(story.paragraphs)
 
 
-def sentence_keys(text: str) -> list[bytes]:
+def _sentence_keys(text: str) -> list[bytes]:
     """Short hashes of the text between sentence ends, however those sentences are quoted or spaced."""
     pieces = (piece.strip(_EDGE) for piece in _SENTENCE_END.split(text))
     return [blake2b(piece.encode(), digest_size=8).digest() for piece in pieces if piece]
 
 
-def _begin(kit: Kit, plot: Plot, rng: random.Random, seen: set[bytes]) -> _GeneratedStory:
-    scope = Scope(rng, kit.tables, {})
-    values = scope.values
-    values["month"] = pick(rng, plot.months or tuple(kit.weather))
+def _begin(kit: Kit, plot: Mapping[str, Any], rng: random.Random, seen: set[bytes]) -> _GeneratedStory:
+    story = _GeneratedStory(kit, kit.roles | plot.get("roles", {}), rng, seen)
+    values = story.values
+    values["month"] = pick(rng, plot.get("months") or tuple(kit.cast["weather"]))
     # Hero and friend differ in gender, so that a pronoun has one possible owner.
     hero = int(rng.random() * 2)
     cast = (("hero", "", hero), ("friend", "f", 1 - hero), ("neighbour", "n", int(rng.random() * 2)))
     for role, prefix, gender in cast:
-        words = kit.people[GENDERS[gender]]
-        values[role] = phrase(words[role], scope)
-        for word in PERSON_WORDS:
-            values[prefix + word] = phrase(words[word], scope)
-    for name, template in (*kit.setup, *plot.setup):
-        values[name] = phrase(template, scope)
-    clock = pick(rng, ("day", "day", "week"))
-    sky = pick(rng, kit.weather[values["month"]])
-    return _GeneratedStory(kit, {**kit.roles, **plot.roles}, scope, seen, clock, sky)
+        words = kit.cast[_GENDERS[gender]]
+        values[role] = _phrase(words[role], story)
+        for word in _PERSON_WORDS:
+            values[prefix + word] = _phrase(words[word], story)
+    for name, text in (*kit.cast["setup"].items(), *plot["setup"].items()):
+        values[name] = _phrase(text, story)
+    story.clock = pick(rng, ("day", "day", "week"))
+    story.sky = pick(rng, kit.cast["weather"][values["month"]])
+    return story
 
 
-def _tell(story: _GeneratedStory, *parts: tuple[str, Sequence[Pattern]]) -> None:
-    """Append one paragraph, a sentence for each part."""
+def _tell(story: _GeneratedStory, *parts: tuple[str, str]) -> None:
+    """Append one paragraph, a sentence for each part: a role, and its patterns."""
     story.name_due = True
     sentences = []
     for role, patterns in parts:
@@ -134,12 +137,12 @@ def _tell(story: _GeneratedStory, *parts: tuple[str, Sequence[Pattern]]) -> None
             sentences.append(sentence)
             story.name_due = role in _OTHERS
     if sentences:
-        story.paragraphs.append(story.kit.joiner.join(sentences))
+        story.paragraphs.append(story.kit.cast["joiner"].join(sentences))
 
 
-def _fresh_sentence(story: _GeneratedStory, role: str, patterns: Sequence[Pattern]) -> str:
+def _fresh_sentence(story: _GeneratedStory, role: str, lines: str) -> str:
     """A sentence of one of the patterns that nobody has read before, or "" when none is found."""
-    rng, values = story.scope.rng, story.scope.values
+    rng, values, patterns = story.rng, story.values, _patterns(lines)
     for _ in range(_ATTEMPTS):
         index = int(rng.random() * len(patterns))
         if (role, index) in story.used:
@@ -147,16 +150,17 @@ def _fresh_sentence(story: _GeneratedStory, role: str, patterns: Sequence[Patter
         pattern = patterns[index]
         named = story.name_due or rng.random() >= _PRONOUN_SHARE
         values["who"] = values["hero" if named else "he"]
-        if pattern.dated:
+        dated = _WHEN.search(pattern) is not None  # it says when, so that the time line has to move with it
+        if dated:
             table = "when_next" if story.stage_told else f"{story.clock}_{story.stage}"
-            values["when"] = phrase(pick(rng, story.kit.tables[table]), story.scope)
-        text = render(pattern.template, story.scope)
-        keys = sentence_keys(text)
+            values["when"] = _phrase(pick(rng, _entries(story.kit.tables[table])), story)
+        text = _render(pattern, story)
+        keys = _sentence_keys(text)
         fresh = set(keys)
         if len(fresh) == len(keys) and story.seen.isdisjoint(fresh):
             story.seen.update(fresh)
             story.used.add((role, index))
-            story.stage_told |= pattern.dated
+            story.stage_told |= dated
             return text
     return ""
 
@@ -165,6 +169,7 @@ def _fresh_sentence(story: _GeneratedStory, role: str, patterns: Sequence[Patter
 # `name`; `{^name}` is the same with a capital; `{a}` is "a" or "an", whichever suits the next word;
 # `[x|y|]` chooses one of its parts (the last one here is empty); `¶` starts a new paragraph. Entries
 # of word tables may use the notation themselves.
+_WHEN = re.compile(r"{\^?when}")
 _ARTICLE = "\x01"  # stands where "a" or "an" will be; the next word decides
 _PIECE = re.compile(r"\{\^?\w+\}|[\[\]|]|[^{}\[\]|]+")
 _ARTICLE_AND_NEXT = re.compile(_ARTICLE + r" (\w+)")
@@ -193,17 +198,8 @@ class Alternatives:
 Template = tuple["str | Slot | Alternatives", ...]
 
 
-@dataclass(slots=True)
-class Scope:
-    """The values that a document's patterns may refer to, and the table entries used so far."""
-
-    rng: random.Random
-    tables: Mapping[str, Sequence[Template]]
-    values: dict[str, str]
-    used: dict[str, set[int]] = field(default_factory=dict)
-
-
-def parse(text: str) -> Template:
+@cache
+def _parse(text: str) -> Template:
     """Turn a pattern into its parts."""
     return _parse_run(_PIECE.findall(text), 0)[0]
 
@@ -230,51 +226,47 @@ def _parse_run(pieces: list[str], at: int) -> tuple[Template, int]:
     return tuple(parts), at
 
 
-def render(template: Template, scope: Scope) -> str:
+def _render(pattern: str, story: _GeneratedStory) -> str:
     """Fill a sentence pattern: paragraphs begin with a capital, and `¶` has become an empty line."""
-    text = phrase(template, scope)
-    if "¶" in text:
-        return "\n\n".join(_SENTENCE_START.sub(_capital, part) for part in text.split("¶"))
-    return _SENTENCE_START.sub(_capital, text)
+    return "\n\n".join(_SENTENCE_START.sub(_capital, part) for part in _phrase(pattern, story).split("¶"))
 
 
-def phrase(template: Template, scope: Scope) -> str:
+def _phrase(pattern: str, story: _GeneratedStory) -> str:
     """Fill a pattern that will stand inside a sentence: articles agree, the first letter is kept."""
     out: list[str] = []
-    _fill(template, scope, out)
+    _fill(_parse(pattern), story, out)
     text = "".join(out)
     return _ARTICLE_AND_NEXT.sub(_with_article, text) if _ARTICLE in text else text
 
 
-def _fill(template: Template, scope: Scope, out: list[str]) -> None:
+def _fill(template: Template, story: _GeneratedStory, out: list[str]) -> None:
     for part in template:
         if isinstance(part, str):
             out.append(part)
         elif isinstance(part, Alternatives):
-            _fill(pick(scope.rng, part.options), scope, out)
+            _fill(pick(story.rng, part.options), story, out)
         else:
-            value = scope.values.get(part.name)
+            value = story.values.get(part.name)
             if value is None:
                 start = len(out)
-                _fill(_draw(part.name, scope), scope, out)
+                _fill(_draw(part.name, story), story, out)
                 if part.capital:
                     out[start] = _upper_first(out[start])
             else:
                 out.append(_upper_first(value) if part.capital else value)
 
 
-def _draw(name: str, scope: Scope) -> Template:
+def _draw(name: str, story: _GeneratedStory) -> Template:
     """An entry of a table, preferably one that this document has not used."""
-    entries = scope.tables[name]
-    used = scope.used.setdefault(name, set())
-    rng = scope.rng
+    entries = _entries(story.kit.tables[name])
+    used = story.used_words.setdefault(name, set())
     index = 0
     for _ in range(_REDRAWS):
-        index = int(rng.random() * len(entries))
+        index = int(story.rng.random() * len(entries))
         if index not in used:
             break
     used.add(index)
-    return entries[index]
+    return _parse(entries[index])
 
 
 def _with_article(match: re.Match[str]) -> str:
@@ -292,98 +284,52 @@ def _upper_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-GENDERS = ("female", "male")
-FILES = ("cast.toml", "shared.toml", "stories.toml", "words.toml")
-PERSON_WORDS = ("he", "him", "his", "himself", "adult")
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """One sentence pattern (sometimes a few sentences that belong together)."""
-
-    template: Template
-    dated: bool  # says when, so that the time line has to move with it
-
-
-Setup = tuple[tuple[str, Template], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A kind of story: its subject, and its turns in order. Without `months` it fits any month."""
-
-    setup: Setup
-    opening: tuple[Pattern, ...]
-    beats: tuple[tuple[Pattern, ...], ...]
-    closing: tuple[Pattern, ...]
-    months: tuple[str, ...]
-    roles: Mapping[str, tuple[Pattern, ...]]  # used in this plot instead of the shared roles of the same name
+_GENDERS = ("female", "male")
+_FILES = ("cast.toml", "shared.toml", "stories.toml", "words.toml")
+_PERSON_WORDS = ("he", "him", "his", "himself", "adult")
 
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """The parts of a language's stories."""
+    """The parts of a language's stories, as their files have them."""
 
-    tables: Mapping[str, tuple[Template, ...]]
-    roles: Mapping[str, tuple[Pattern, ...]]
-    plots: tuple[Plot, ...]
-    setup: Setup
-    people: Mapping[str, Mapping[str, Template]]
-    weather: Mapping[str, tuple[str, ...]]
-    joiner: str  # stands between sentences: a space, or nothing
+    tables: Mapping[str, str]  # words by kind
+    roles: dict[str, str]  # sentence patterns, one a line (sometimes a few sentences that belong together)
+    plots: Sequence[Mapping[str, Any]]  # kinds of stories: setup, turns in order, months, and roles of their own
+    cast: Mapping[str, Any]  # people, setup, weather, and what stands between sentences
 
 
-def tables_sha256(language: str) -> str:
+def _tables_sha256(language: str) -> str:
     """Hash of the language's data files."""
     digest = hashlib.sha256()
-    for name in FILES:
+    for name in _FILES:
         digest.update(name.encode())
         digest.update(_read(language, name).encode())
     return digest.hexdigest()
 
 
 @cache
-def load_kit(language: str) -> Kit:
-    """Read and parse the tables of one language."""
-    cast, shared, stories, words = (tomllib.loads(_read(language, name)) for name in FILES)
-    tables: dict[str, tuple[Template, ...]] = {}
+def _load_kit(language: str) -> Kit:
+    """Read the tables of one language."""
+    cast, shared, stories, words = (tomllib.loads(_read(language, name)) for name in _FILES)
+    tables: dict[str, str] = {}
     for source in (words, shared, *stories.values()):
-        for name, text in source.get("words", {}).items():
-            tables[name] = tuple(parse(entry) for entry in _entries(text))
-    return Kit(
-        tables=tables,
-        roles={name: _patterns(text) for name, text in shared.items() if name != "words"},
-        plots=tuple(_plot(data) for _, data in sorted(stories.items())),
-        setup=_setup(cast["setup"]),
-        people={gender: {name: parse(text) for name, text in cast[gender].items()} for gender in GENDERS},
-        joiner=cast["joiner"],
-        weather={month: tuple(kinds) for month, kinds in cast["weather"].items()},
-    )
+        tables |= source.get("words", {})
+    roles = {name: text for name, text in shared.items() if name != "words"}
+    return Kit(tables, roles, [plot for _, plot in sorted(stories.items())], cast)
 
 
 def _read(language: str, name: str) -> str:
     return (files("needlework.haystack_fixtures.corpora") / "data" / language / name).read_text("utf-8")
 
 
-def _entries(text: str) -> list[str]:
+@cache
+def _entries(text: str) -> Sequence[str]:
+    """The entries of a word table, which semicolons and line ends part."""
     return [entry.strip() for line in text.splitlines() for entry in line.split(";") if entry.strip()]
 
 
-def _patterns(text: str) -> tuple[Pattern, ...]:
-    lines = (line.strip() for line in text.splitlines() if line.strip())
-    return tuple(Pattern(parse(line), re.search(r"{\^?when}", line) is not None) for line in lines)
-
-
-def _setup(data: Mapping[str, str]) -> Setup:
-    return tuple((name, parse(text)) for name, text in data.items())
-
-
-def _plot(data: Mapping[str, Any]) -> Plot:
-    return Plot(
-        setup=_setup(data["setup"]),
-        opening=_patterns(data["opening"]),
-        beats=tuple(map(_patterns, data["beats"])),
-        closing=_patterns(data["closing"]),
-        months=tuple(data.get("months", ())),
-        roles={role: _patterns(text) for role, text in data.get("roles", {}).items()},
-    )
+@cache
+def _patterns(text: str) -> Sequence[str]:
+    """The patterns of a role, one a line."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
