@@ -287,8 +287,8 @@ class Needle:
 
     name: str
     text: str
-    question: str
-    answer: str  # `key` and `answer` must occur nowhere else in the context
+    question: str = ""
+    answer: str = ""  # `key` and `answer` must occur nowhere else in the context
     keyword: str = ""  # searched by keyword scorers; the answer when empty
     key: str = ""
     accepted: tuple[str, ...] = ()  # other spellings of the right answer

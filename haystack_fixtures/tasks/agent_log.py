@@ -4,8 +4,8 @@ The last value of a field, a count, the first failure, the call that changed a f
 control `compacted` asks the same after the model has put the log into a summary of its own."""
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from random import Random
@@ -27,16 +27,6 @@ _MOST_RESTARTS = 8
 _SEARCHES_TO_A_FAILURE = 6
 
 
-@dataclass(frozen=True, slots=True)
-class LogQuestion:
-    """A question on a log, and the entries it is about. `needed`: numbers of those that it rests on."""
-
-    entries: tuple[str, ...]
-    needed: tuple[int, ...]
-    question: str
-    reference: dict[str, Any]
-
-
 def _call_ids(rng: Random, count: int) -> list[str]:
     """Different ids of calls."""
     return different(count, lambda: f"c-{below(rng, 16**6):06x}")
@@ -54,7 +44,15 @@ def _entry(language: str, call: str, tool: str, outcome: str = "", **fields: obj
     return f"[{call}] {tool} {json.dumps(arguments, ensure_ascii=False)}\n  {result}"
 
 
-def _updated_field(kind: str, rng: Random, language: str) -> LogQuestion:
+def _question(entries: Sequence[str], needed: tuple[int, ...], question: str, reference: dict[str, Any]) -> Question:
+    """A question on a log, and the entries it is about. `needed`: numbers of those that it rests on."""
+    needles = tuple(Needle(f"entry{number}", entry) for number, entry in enumerate(entries, 1))
+    return Question(
+        needles=needles, needed=needed, question=question, answer=reference["answers"][0], reference=reference
+    )
+
+
+def _updated_field(kind: str, rng: Random, language: str) -> Question:
     """One field that is set several times, and another one of the same service.
 
     `last_value` asks for its last value, `changed_by` for the call that set one of the values.
@@ -63,10 +61,10 @@ def _updated_field(kind: str, rng: Random, language: str) -> LogQuestion:
     (service,), keys = _services(rng, language, 1), sample(rng, words("agent_log", language, "keys"), 2)
     calls, values = _call_ids(rng, count), draw_numbers(rng, count, 5)
     others = set(sample(rng, range(count), _OTHERS))
-    entries = tuple(
+    entries = [
         _entry(language, call, "set_config", service=service, key=keys[number in others], value=int(value))
         for number, (call, value) in enumerate(zip(calls, values, strict=True))
-    )
+    ]
     updates = [number for number in range(count) if number not in others]
     if kind == "last_value":
         right, stated, needed = updates[-1], values, tuple(updates)
@@ -77,31 +75,31 @@ def _updated_field(kind: str, rng: Random, language: str) -> LogQuestion:
     question = question_text("agent_log", language, kind, service=service, key=keys[0], value=values[right])
     stale = {stated[number]: "stale" for number in updates if number != right}
     reference = {"answers": (stated[right],), "distractors": wrong} | ({"kinds": stale} if kind == "last_value" else {})
-    return LogQuestion(entries, needed, question, reference)
+    return _question(entries, needed, question, reference)
 
 
-def _first_failure(rng: Random, language: str) -> LogQuestion:
+def _first_failure(rng: Random, language: str) -> Question:
     """Calls of one tool, some of which failed; the first of these is asked for."""
     count = _FAILURES + _OTHERS
     services, calls, builds = _services(rng, language, count), _call_ids(rng, count), draw_numbers(rng, count, 5)
     failed = sorted(sample(rng, range(count), _FAILURES))
-    entries = tuple(
+    entries = [
         _entry(language, call, "deploy", "_failed" if number in failed else "", service=service, value=build)
         for number, (call, service, build) in enumerate(zip(calls, services, builds, strict=True))
-    )
+    ]
     wrong = tuple(call for call in calls if call != calls[failed[0]])
     reference = {"answers": (calls[failed[0]],), "distractors": wrong}
-    return LogQuestion(entries, tuple(failed), question_text("agent_log", language, "first_failure"), reference)
+    return _question(entries, tuple(failed), question_text("agent_log", language, "first_failure"), reference)
 
 
-def _restarts(rng: Random, language: str) -> LogQuestion:
+def _restarts(rng: Random, language: str) -> Question:
     """Restarts of one service, to be counted."""
     (service,), count = _services(rng, language, 1), below(rng, _MOST_RESTARTS + 1)
-    entries = tuple(_entry(language, call, "restart", service=service) for call in _call_ids(rng, count))
+    entries = [_entry(language, call, "restart", service=service) for call in _call_ids(rng, count)]
     chance = 1 / (_MOST_RESTARTS + 1)
     reference = {"answers": (str(count),), "chance": chance, "floor": chance}
     question = question_text("agent_log", language, "restarts", service=service)
-    return LogQuestion(entries, tuple(range(count)), question, reference)
+    return _question(entries, tuple(range(count)), question, reference)
 
 
 def _other_entries(language: str, recipe: tuple[object, ...]) -> Iterator[str]:
@@ -123,7 +121,7 @@ def _other_entries(language: str, recipe: tuple[object, ...]) -> Iterator[str]:
             yield _entry(language, call, tool, path=f"/etc/{service}/{key}.toml", value=value % 1000)
 
 
-_KINDS: dict[str, dict[str, Callable[[Random, str], LogQuestion]]] = {
+_KINDS: dict[str, dict[str, Callable[[Random, str], Question]]] = {
     "agent_log": {
         "last_value": partial(_updated_field, "last_value"),
         "first_failure": _first_failure,
@@ -136,16 +134,12 @@ _KINDS: dict[str, dict[str, Callable[[Random, str], LogQuestion]]] = {
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language, kind = suite.language, without_language(cell.needle, suite)
     rng = draws("agent_log", 1, seed, cell.repeat, kind, language)
-    content = _KINDS[cell.task][kind](rng, language)
+    question = _KINDS[cell.task][kind](rng, language)
     others = ("agent_log", 1, seed, cell.repeat, language, "others")
-    return Question(
-        needles=tuple(Needle(f"entry{number}", entry, "", "") for number, entry in enumerate(content.entries, 1)),
-        depths=stratified(rng, len(content.entries)),
-        question=content.question,
-        answer=content.reference["answers"][0],
-        reference=content.reference,
-        needed=content.needed,
-        avoid=content.reference["answers"] if cell.task == "agent_log" else (),
+    return replace(
+        question,
+        depths=stratified(rng, len(question.needles)),
+        avoid=question.reference["answers"] if cell.task == "agent_log" else (),
         context=Listing(
             lambda n: [f"{entry}\n" for entry in islice(_other_entries(language, others), n)],
             opening=table("agent_log", language)["opening"],

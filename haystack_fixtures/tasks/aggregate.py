@@ -42,9 +42,8 @@ def _count(suite: Suite, cell: Cell, seed: int) -> Question:
     count = below(rng, _MOST + 1)
     places = sample(rng, words("aggregate", language, "places"), count + _DECOYS)
     sentences = _sentences("count", language)
-    needles = [Needle(f"marker{n}", sentences["marker"].format(place=name), "", "") for n, name in enumerate(places)]
-    for n, name in enumerate(places[count:]):
-        needles[count + n] = Needle(f"decoy{n}", sentences["decoy"].format(place=name), "", "")
+    needles = [Needle(f"marker{n}", sentences["marker"].format(place=name)) for n, name in enumerate(places[:count])]
+    needles += [Needle(f"decoy{n}", sentences["decoy"].format(place=name)) for n, name in enumerate(places[count:])]
     chance = 1 / (_MOST + 1)
     return Question(
         needles=tuple(needles),

@@ -64,8 +64,6 @@ def _chain(suite: Suite, cell: Cell, seed: int) -> Question:
             Needle(
                 f"chain{link.chain + 1}_{link.hop}",
                 forms["next" if link.hop else "first"].format(name=link.name, value=link.source, other=link.source),
-                "",
-                "",
                 key=link.name,
             )
             for link in ordered

@@ -37,13 +37,8 @@ class Statement:
     needed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryQuestion:
-    """A question, and the statements of all sessions."""
-
-    statements: tuple[Statement, ...]
-    question: str
-    reference: dict[str, Any]  # its first answer is the one a person would give
+# A question, the statements of all sessions, and the reference, whose first answer is the one a person would give.
+MemoryQuestion = tuple[Sequence[Statement], str, dict[str, Any]]
 
 
 def _statement(language: str, kind: str, session: int, *, needed: bool = False, **fields: str) -> Statement:
@@ -56,12 +51,12 @@ def _fact(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
     things = sample(rng, phrases("memory", language, "things"), 3)
     values = draw_numbers(rng, len(things), 5)
     sessions = sample(rng, range(_SESSIONS), len(things))
-    statements = tuple(
+    statements = [
         _statement(language, "fact", session, needed=thing == things[0], thing=thing, value=value)
         for session, thing, value in zip(sessions, things, values, strict=True)
-    )
+    ]
     reference = {"answers": (values[0],), "distractors": tuple(values[1:])}
-    return MemoryQuestion(statements, question_text("memory", language, "fact", thing=things[0]), reference)
+    return statements, question_text("memory", language, "fact", thing=things[0]), reference
 
 
 def _update(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -77,12 +72,8 @@ def _update(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion
         ),
         _statement(language, "fact", below(rng, _SESSIONS), thing=other, value=other_value),
     )
-    reference = {
-        "answers": (new,),
-        "distractors": (*old, other_value),
-        "kinds": dict.fromkeys(old, "stale"),
-    }
-    return MemoryQuestion(statements, question_text("memory", language, "update", thing=thing), reference)
+    reference = {"answers": (new,), "distractors": (*old, other_value), "kinds": dict.fromkeys(old, "stale")}
+    return statements, question_text("memory", language, "update", thing=thing), reference
 
 
 def _visits(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -90,13 +81,13 @@ def _visits(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion
     count = 1 + below(rng, _MOST_VISITS)
     topics = sample(rng, words("memory", language, "topics"), count + 2)
     sessions = sample(rng, range(_SESSIONS), len(topics))
-    statements = tuple(
+    statements = [
         _statement(language, "visit" if number < count else "missed", session, needed=number < count, topic=topic)
         for number, (session, topic) in enumerate(zip(sessions, topics, strict=True))
-    )
+    ]
     chance = 1 / _MOST_VISITS
     reference = {"answers": (str(count),), "chance": chance, "floor": chance}
-    return MemoryQuestion(statements, question_text("memory", language, "several"), reference)
+    return statements, question_text("memory", language, "several"), reference
 
 
 def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQuestion:
@@ -104,13 +95,13 @@ def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQue
     events = sample(rng, phrases("memory", language, "events"), 4)
     sessions = sample(rng, range(_SESSIONS), len(events))
     sessions[:2] = sorted(sessions[:2])
-    statements = tuple(
+    statements = [
         _statement(language, "event", session, needed=number < 2, event=event)
         for number, (session, event) in enumerate(zip(sessions, events, strict=True))
-    )
+    ]
     answer = str((days[sessions[1]] - days[sessions[0]]).days)
     question = question_text("memory", language, "days", first=events[0], second=events[1])
-    return MemoryQuestion(statements, question, {"answers": (answer,), "floor": 0.0})
+    return statements, question, {"answers": (answer,), "floor": 0.0}
 
 
 def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -127,7 +118,7 @@ def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQues
         "chance": 1 / _OPTIONS,
         "floor": 1 / len(wishes),
     }
-    return MemoryQuestion((statement,), question, reference)
+    return [statement], question, reference
 
 
 _KINDS: dict[str, dict[str, Callable[[Random, str, Sequence[date]], MemoryQuestion]]] = {
@@ -143,30 +134,24 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     days = [_FIRST_DAY + timedelta(below(rng, 28))]
     while len(days) < _SESSIONS:
         days.append(days[-1] + timedelta(_SHORTEST_GAP + below(rng, _LONGEST_GAP - _SHORTEST_GAP)))
-    content = _KINDS[cell.task][kind](rng, language, days)
+    statements, question, reference = _KINDS[cell.task][kind](rng, language, days)
     openings = [
         _statement(language, "opening", session, date=written_date(day, language)) for session, day in enumerate(days)
     ]
     # A session begins with its opening; its statements follow.
     placed = [(100 * each.session / _SESSIONS, each) for each in openings]
-    placed += [(100 * (each.session + 0.2 + below(rng, 700) / 1000) / _SESSIONS, each) for each in content.statements]
+    placed += [(100 * (each.session + 0.2 + below(rng, 700) / 1000) / _SESSIONS, each) for each in statements]
     placed.sort(key=lambda pair: pair[0])
     closing = table("memory", language)["closing"]
     return Question(
         needles=tuple(
-            Needle(
-                f"{'statement' if each in content.statements else 'session'}{number}",
-                each.round.reply,
-                "",
-                "",
-                ask=each.round.ask,
-            )
+            Needle(f"{'statement' if each in statements else 'session'}{number}", each.round.reply, ask=each.round.ask)
             for number, (_, each) in enumerate(placed, 1)
         ),
         depths=tuple(round(depth, 2) for depth, _ in placed),
-        question=content.question,
-        answer=content.reference["answers"][0],
-        reference=content.reference,
+        question=question,
+        answer=reference["answers"][0],
+        reference=reference,
         needed=tuple(number for number, (_, each) in enumerate(placed) if each.needed),
         context=GrowingConversation(
             generated_rounds(language, ("memory", 1, seed, cell.repeat, language, "others")), Round(*closing)

@@ -238,7 +238,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     texts = _sentences(rng, story.facts, language)
     return Question(
         needles=tuple(
-            Needle(f"fact{number}", text, "", "", key=fact.person)
+            Needle(f"fact{number}", text, key=fact.person)
             for number, (text, fact) in enumerate(zip(texts, story.facts, strict=True), 1)
         ),
         depths=stratified(rng, len(texts)),

@@ -94,7 +94,7 @@ def _retrieval(kind: RetrievalKind, suite: Suite, cell: Cell, seed: int) -> Ques
         for number, each in enumerate(targets)
     ]
     if not kind.among:
-        needles += [Needle(f"other{number}", each.text, "", "") for number, each in enumerate(others)]
+        needles += [Needle(f"other{number}", each.text) for number, each in enumerate(others)]
     return Question(
         needles=tuple(needles),
         depths=tuple(sample(rng, _DEPTHS, len(needles))),
