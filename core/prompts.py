@@ -71,13 +71,13 @@ class Prompt:
     """A built prompt."""
 
     forms: Forms = field(repr=False)
-    context: tuple[int, int]  # characters of the document in `text`
-    context_tokens: int
-    placed: tuple[PlacedNeedle, ...]
-    slack: int  # tokens by which it is shorter than its budget
-    corpus_passes: float  # 1.0: all of the corpus once, 2.5: text repeats, 0: no text of a corpus
     text_sha256: str
-    filler_sha256: str  # of the context without needles
+    context: tuple[int, int] = (0, 0)  # characters of the document in `text`
+    context_tokens: int = 0
+    placed: tuple[PlacedNeedle, ...] = ()
+    slack: int = 0  # tokens by which it is shorter than its budget
+    corpus_passes: float = 0.0  # 1.0: all of the corpus once, 2.5: text repeats, 0: no text of a corpus
+    filler_sha256: str = ""  # of the context without needles
     flags: tuple[str, ...] = ()
     truncated: float = 0.0  # share of a document's tokens that was left out, 0..1
     error: float = 0.0  # share by which counts may be off, 0 where the model's own tokenizer counts
@@ -111,30 +111,13 @@ def text_sha256(text: str) -> str:
 
 def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
     """The prompt of a question without a context: no needles, nothing to prove but its own text."""
-    return Prompt(
-        forms=rendered_forms(messages, text, np.asarray(ids, np.int32)),
-        context=(0, 0),
-        context_tokens=0,
-        placed=(),
-        slack=0,
-        corpus_passes=0.0,
-        text_sha256=text_sha256(text),
-        filler_sha256="",
-    )
+    return Prompt(rendered_forms(messages, text, np.asarray(ids, np.int32)), text_sha256(text))
 
 
 _SPEAKERS = {
     "en": {"user": "User: ", "assistant": "Assistant: "},
     "zh": {"user": "用户：", "assistant": "助手："},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of a conversation."""
-
-    role: Literal["user", "assistant"]
-    text: str = field(repr=False)
 
 
 def parted(messages: Sequence[Message], shape: str) -> tuple[tuple[Message, ...], str, tuple[Message, ...]]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from needlework.core.errors import InputError as InputError
     from needlework.core.grid import Cell as Cell
+    from needlework.core.prompts import Message as Message
     from needlework.core.prompts import Needle as Needle
-    from needlework.core.prompts import Turn as Turn
     from needlework.core.settings import Suite as Suite
     from needlework.haystack_fixtures.haystacks.conversations import Conversation as Conversation
     from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation as GrowingConversation
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "core.errors": ("InputError",),
     "core.grid": ("Cell",),
-    "core.prompts": ("Needle", "Turn"),
+    "core.prompts": ("Message", "Needle"),
     "core.settings": ("Suite",),
     "haystack_fixtures.haystacks.conversations": ("Conversation", "GrowingConversation", "Round"),
     "haystack_fixtures.haystacks.documents": ("Document",),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from needlework.core.prompts import Prompt, rendered_forms
+from needlework.core.prompts import bare_prompt
 from needlework.models.model import Request, Response
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
@@ -31,12 +31,7 @@ def requests_of(tokens: int) -> Callable[[int], Request]:
 
     def make(i: int) -> Request:
         text = f"{i}. " + "The harbour was quiet. " * (tokens // 5)
-        ids = tokenizer.encode(text).ids
-        prompt = Prompt(
-            forms=rendered_forms((), text, ids), context=(0, 0), context_tokens=0, placed=(), slack=0,
-            corpus_passes=0.0, text_sha256="", filler_sha256="",
-        )  # fmt: skip
-        return Request(prompt, "raw", 64)
+        return Request(bare_prompt((), text, tokenizer.encode(text).ids), "raw", 64)
 
     return make
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, PlacedNeedle, Prompt, Turn, merge_roles, rendered_forms, text_sha256
+from needlework.core.prompts import Message, PlacedNeedle, Prompt, merge_roles, rendered_forms, text_sha256
 from needlework.haystack_fixtures.haystacks.frame import OuterText, gap
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.splice import Encode
@@ -83,7 +83,7 @@ def build_conversation(
         tail = joints.ask + joints.tail
         reply = prompt.text[end + len(conversation.closing.ask + joints.reply) : len(prompt.text) - len(tail)]
         rounds.append(Round(conversation.closing.ask, reply))
-    turns = [(Turn("user", each.ask), Turn("assistant", each.reply)) for each in rounds]
+    turns = [(Message("user", each.ask), Message("assistant", each.reply)) for each in rounds]
     messages, text = outer.rendered([turn for pair in turns for turn in pair])
     if text != prompt.text:
         raise irregular()
@@ -120,7 +120,7 @@ def _narrowed(placed: PlacedNeedle, turns: Round, joints: Joints) -> PlacedNeedl
 class Conversation:
     """The turns of a conversation, in any order of roles; without the question that follows."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[Message, ...]
     target: int | None = None  # the turn that the question asks for; its place and depth are recorded
     by_window: bool = False  # it may fill the model's window; else its cell's length
 
@@ -136,7 +136,7 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, outer: OuterMe
     messages, text = outer.rendered(turns)
     encoded = tokenizer.encode(text)
     ids = np.concatenate((np.asarray(outer.bos, np.int32), encoded.ids))
-    spans = spans_of([turn.text for turn in turns], text)
+    spans = spans_of([turn.content for turn in turns], text)
     context = (spans[0][0], spans[-1][1]) if spans else (0, 0)
     tokens = encoded.starts.searchsorted(np.asarray([context, *spans], np.int64)).tolist()
     (first, last), turns_tokens = tokens[0], tokens[1:]
@@ -152,7 +152,6 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, outer: OuterMe
         context_tokens=last - first,
         placed=placed,
         slack=budget - len(ids),
-        corpus_passes=0.0,
         text_sha256=text_sha256(text),
         filler_sha256=text_sha256(text[slice(*context)]),
         flags=("merged_roles",) if outer.merged else (),
@@ -192,19 +191,17 @@ class OuterMessages:
     prefix: str = ""  # the start of the answer
     merged: bool = False  # neighbours of one role are one message
 
-    def rendered(self, turns: Sequence[Turn]) -> tuple[tuple[Message, ...], str]:
+    def rendered(self, turns: Sequence[Message]) -> tuple[tuple[Message, ...], str]:
         """The messages with these turns, and their text. Raises `InputError` if the template refuses them."""
-        inner = [Message(turn.role, turn.text) for turn in turns]
-        if inner:
-            inner[0] = Message(inner[0].role, self.opening + inner[0].content)
-        messages = (*self.before, *inner, *self.after)
+        opened = [replace(turn, content=self.opening + turn.content) for turn in turns[:1]]
+        messages = (*self.before, *opened, *turns[1:], *self.after)
         messages = merge_roles(messages) if self.merged else messages
         text = self.render(messages)
         if not self.prefix:
             return messages, text
         return (*messages, Message("assistant", self.prefix)), text + gap(text, self.prefix) + self.prefix
 
-    def accepted(self, turns: Sequence[Turn]) -> OuterMessages:
+    def accepted(self, turns: Sequence[Message]) -> OuterMessages:
         """Itself, or with neighbours of one role merged if the chat template refuses them otherwise."""
         try:
             self.rendered(turns)
@@ -247,9 +244,9 @@ def irregular() -> InputError:
     return InputError("--template", "chat", remedy)
 
 
-def _marks(rounds: int) -> list[Turn]:
+def _marks(rounds: int) -> list[Message]:
     """Turns of private-use characters, which no template and no text has by chance."""
-    return [Turn(("user", "assistant")[number % 2], f"\ue000{number}\ue001") for number in range(2 * rounds)]
+    return [Message(("user", "assistant")[number % 2], f"\ue000{number}\ue001") for number in range(2 * rounds)]
 
 
 def _joints(outer: OuterMessages, rounds: int) -> Joints | None:
@@ -257,7 +254,7 @@ def _joints(outer: OuterMessages, rounds: int) -> Joints | None:
     marks = _marks(rounds)
     parts, rest = [], outer.rendered(marks)[1]
     for turn in marks:
-        part, mark, rest = rest.partition(turn.text)
+        part, mark, rest = rest.partition(turn.content)
         if not mark:
             return None
         parts.append(part)

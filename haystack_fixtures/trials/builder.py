@@ -258,7 +258,7 @@ def trial_key(suite_recipe: Mapping[str, Any], cell: Cell, question: Question) -
     """The resume key of a trial: the sha256 of its suite's recipe and of its own question."""
     extra = [question.introduction, question.material, question.answer_prefix]
     if isinstance(question.context, Conversation):  # given by a data set: no draw identifies it
-        turns = _encode([[turn.role, turn.text] for turn in question.context.turns])
+        turns = _encode([[turn.role, turn.content] for turn in question.context.turns])
         extra.append(sha256(turns.encode("utf-8", "surrogatepass")).hexdigest())
     needles = [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in question.needles]
     varying = {

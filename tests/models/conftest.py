@@ -1,12 +1,11 @@
 """Shared by the tests of models: prompts, the embedded model, a real server, and a server with planted faults."""
 
-import hashlib
 from dataclasses import replace
 
 import pytest
 
 from needlework.core.files import default_cache_dir
-from needlework.core.prompts import Message, Prompt, raw_text, rendered_forms
+from needlework.core.prompts import Message, bare_prompt, raw_text
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
@@ -19,16 +18,7 @@ tokenizer, tokenizers = toy_tokenizers.tokenizer, toy_tokenizers.tokenizers  # f
 
 
 def make_prompt(tokenizer, text, messages=()):
-    return Prompt(
-        forms=rendered_forms(messages, text, tokenizer.encode(text).ids),
-        context=(0, 0),
-        context_tokens=0,
-        placed=(),
-        slack=0,
-        corpus_passes=0.0,
-        text_sha256=hashlib.sha256(text.encode()).hexdigest(),
-        filler_sha256="",
-    )
+    return bare_prompt(messages, text, tokenizer.encode(text).ids)
 
 
 def make_trial(tokenizer, needle, context, kind="chat", *, question="", system="", budget=16, **more):

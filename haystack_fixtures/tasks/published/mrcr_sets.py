@@ -9,7 +9,7 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.prompts import Turn
+from needlework.core.prompts import Message
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.documents.data_set import OPTION, DataSetLayout, RowSummary, iso_date
 from needlework.haystack_fixtures.haystacks.conversations import Conversation
@@ -80,14 +80,14 @@ _OPENAI = sized_rows(
 )
 
 
-def _messages_of(prompt: str, number: int) -> tuple[Turn, ...]:
+def _messages_of(prompt: str, number: int) -> tuple[Message, ...]:
     """The messages of a row. Raises `InputError`."""
     where = f"row {number + 1}"
     try:
-        messages = [Turn(message["role"], message["content"]) for message in json.loads(prompt)]
+        messages = [Message(message["role"], message["content"]) for message in json.loads(prompt)]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(OPTION, where, f"its prompt is no JSON list of messages ({error})") from None
-    if any(turn.role not in ("user", "assistant") or not isinstance(turn.text, str) for turn in messages):
+    if any(turn.role not in ("user", "assistant") or not isinstance(turn.content, str) for turn in messages):
         raise InputError(OPTION, where, "its messages are not all of user and assistant, with texts")
     if len(messages) < 2 or messages[-1].role != "user":
         raise InputError(OPTION, where, "its last message is not the user's question")
@@ -99,7 +99,7 @@ def openai_mrcr_reference(prompt: str, entry: RowSummary) -> dict[str, Any]:
     row, messages = entry.row, _messages_of(prompt, entry.number)
     string, index = row["random_string_to_prepend"], row["desired_msg_index"]
     replies = [at for at, turn in enumerate(messages) if turn.role == "assistant" and at]
-    rounds = [(messages[at - 1].text, messages[at].text) for at in replies]
+    rounds = [(messages[at - 1].content, messages[at].content) for at in replies]
     at = replies.index(index + 1) if isinstance(index, int) and index + 1 in replies else None
     return mrcr_reference(row["answer"], string, pieces_of(rounds, row["answer"].removeprefix(string), at))
 
@@ -111,10 +111,10 @@ def _openai_mrcr(suite: Suite, cell: Cell, _seed: int) -> Question:
     messages = _messages_of(prompt, entry.number)
     piece = row["answer"].removeprefix(row["random_string_to_prepend"]).strip()
     index = row["desired_msg_index"]
-    places = [at for at, turn in enumerate(messages) if turn.role == "assistant" and turn.text.strip() == piece]
+    places = [at for at, turn in enumerate(messages) if turn.role == "assistant" and turn.content.strip() == piece]
     target = index + 1 if isinstance(index, int) and index + 1 in places else next(iter(places), None)
     return Question(
-        question=messages[-1].text,
+        question=messages[-1].content,
         answer=row["answer"],
         reference={
             **openai_mrcr_reference(prompt, entry),

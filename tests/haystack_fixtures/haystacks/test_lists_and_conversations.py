@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Turn
+from needlework.core.prompts import Message
 from needlework.haystack_fixtures.haystacks.builder import near_enough, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
     Conversation,
@@ -200,7 +200,7 @@ def test_the_wanted_turn_stands_at_its_depth():
 
 def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them():
     inner = load_tokenizer("o200k_base")
-    turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
+    turns = (Message("user", "Some examples."), Message("user", "Hello?"), Message("assistant", "Hello."))
     for name, source in REGULAR.items():
         tokenizer = templated(inner, source)
         prompt = build_given(tokenizer, Conversation(turns, target=2), messages_of(tokenizer), budget=500)
@@ -227,6 +227,6 @@ def test_a_template_that_changes_a_turn_is_refused():
     tokenizer = templated(load_tokenizer("o200k_base"), source)
     with pytest.raises(InputError, match="--template raw"):
         build_talk(tokenizer, messages_of(tokenizer), 800)
-    lantern = Conversation((Turn("user", "A lantern?"), Turn("assistant", "No.")))
+    lantern = Conversation((Message("user", "A lantern?"), Message("assistant", "No.")))
     with pytest.raises(InputError, match="changes the text of turn 0"):
         build_given(tokenizer, lantern, messages_of(tokenizer), budget=800)

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.prompts import Needle, Turn
+from needlework.core.prompts import Message, Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
@@ -26,7 +26,8 @@ from needlework.pipeline.preparation import filled
 
 QUESTION = "At which berth does the Aurora lie? Reply with the number only."
 GIVEN = Conversation(
-    (Turn("user", "Some examples."), Turn("user", "And the Aurora?"), Turn("assistant", "At berth 90210.")), target=2
+    (Message("user", "Some examples."), Message("user", "And the Aurora?"), Message("assistant", "At berth 90210.")),
+    target=2,
 )
 GROWING = GrowingConversation(
     lambda n: [Round(f"Where was it on day {day}?", f"On day {day} it lay at berth {day * 7}.") for day in range(n)],
@@ -63,7 +64,7 @@ def test_turns_are_sent_as_messages_with_the_question_last(tmp_path):
         assert (messages[0].role, messages[0].content) == ("system", "Be short.")
         assert (messages[-1].role, messages[-1].content) == ("user", QUESTION)
     said = build("given", tmp_path).prompt.messages
-    assert [(each.role, each.content) for each in said[:-1]] == [(turn.role, turn.text) for turn in GIVEN.turns]
+    assert said[:-1] == GIVEN.turns
 
 
 def test_a_conversation_that_is_too_long_is_skipped_with_the_length_it_needs(tmp_path):
@@ -284,7 +285,7 @@ def test_other_options_that_change_no_answer_are_the_same_trial(suite, name):
 
 
 def test_other_turns_that_are_given_are_another_trial(suite):
-    one, other = (replace(ASKED, context=Conversation((Turn("user", text),))) for text in ("Hello.", "Hello!"))
+    one, other = (replace(ASKED, context=Conversation((Message("user", text),))) for text in ("Hello.", "Hello!"))
     assert len({key(suite, asked=asked) for asked in (ASKED, one, other)}) == 3
 
 
