@@ -59,11 +59,6 @@ class Option:
         """The name on the command line: `answer-budget` for `answer_budget`."""
         return self.key.replace("_", "-")
 
-    @property
-    def usual(self) -> Parsed:
-        """The default, parsed; `None` where there is none."""
-        return None if self.default is None else self.parse(f"--{self.name}", self.default)
-
 
 @cache
 def option_words() -> dict[str, OptionWords]:

@@ -10,7 +10,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
-from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.haystack_fixtures.trials.contexts import Trial
 from needlework.models.event_loop import event_loop, in_thread
 from needlework.models.model import BatchModel, DistantModel, Model, ModelError, Request, Response
 from needlework.pipeline.engine import Engine

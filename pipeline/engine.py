@@ -16,7 +16,8 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Judging, Settings
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
-from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.haystack_fixtures.trials.contexts import Trial
 from needlework.models.model import Model
 from needlework.models.specs import bears_threads
 from needlework.pipeline.model_pool import ModelPool, named_judges

@@ -13,7 +13,7 @@ from needlework.core.record import PromptFacts, Record
 from needlework.core.settings import Judging, Suite
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
-from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.haystack_fixtures.trials.contexts import Trial
 from needlework.models.model import Calibration, ErrorKind, ModelError, Response
 from needlework.models.served.calibration import tokens_read
 

@@ -27,7 +27,8 @@ from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
 from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid, with_tasks
 from needlework.haystack_fixtures.tasks.published.leval import own_tasks
-from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.haystack_fixtures.trials.contexts import Trial
 from needlework.models.specs import is_plugin, is_served, resolve_tokenizer
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.results.files.read_run import read_run

@@ -12,15 +12,16 @@ from msgspec import structs
 
 from needlework.core.errors import InputError
 from needlework.core.options import Option, key_value
-from needlework.core.settings import READ, FamilyOptions, Places, Settings, Suite
+from needlework.core.settings import READ, Places, Settings, Suite
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OF_RUN
 from needlework.haystack_fixtures.corpora.corpus_named import NAMES
 from needlework.haystack_fixtures.needles.needle_sets import is_inline, is_own
 
 # A manifest is data. Whatever it says of addresses and environment variables is dropped; a path that it names must lie
 # in the run's folder, or in a file or folder that the user names now (`--read`).
-_OF_SERVERS = (
-    "embedder_base_url", "embedder_api_key_env",
+_DROPPED = (
+    "base_url", "api_key_env", "judge", "judge_base_url", "serve", "serve_arg", "plan", "fresh", "shard",
+    "batch_out", "batch_in", "embedder_base_url", "embedder_api_key_env",
     "questions_model", "questions_model_base_url", "questions_model_api_key_env",
 )  # fmt: skip
 _Table = TypeVar("_Table", Settings, Suite)
@@ -68,26 +69,16 @@ _FILES: Mapping[str, Callable[[str], FileIn | None]] = {
 def without_servers(settings: Settings) -> Settings:
     """The settings without everything that says how a server is reached or started.
     The identity of the answers stays: an address as the server's name."""
-    usual = BY_KEY["api_key_env"].usual
-    usual_of_servers = {
-        field.name: field.default for field in structs.fields(FamilyOptions) if field.name in _OF_SERVERS
-    }
+    of_run, of_suites = (
+        {field.name: field.default for field in structs.fields(kind) if field.name in _DROPPED}
+        for kind in (Settings, Suite)
+    )
     return structs.replace(
         settings,
-        suites=tuple(structs.replace(suite, **usual_of_servers) for suite in settings.suites),
+        suites=tuple(structs.replace(suite, **of_suites) for suite in settings.suites),
         model_arg=tuple(word for word in settings.model_arg if not reads_secret(word)),
-        base_url=None,
         server_id=settings.server,
-        api_key_env=str(usual),
-        judge=(),
-        judge_base_url=(),
-        serve=None,
-        serve_arg=(),
-        plan=False,
-        fresh=False,
-        shard=None,
-        batch_out=None,
-        batch_in=(),
+        **of_run,
     )
 
 

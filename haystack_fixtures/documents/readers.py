@@ -94,32 +94,28 @@ def read_documents(folder: str, option: str = OPTION) -> DocumentSet:
     return _read_folder(str(root), entries, option)
 
 
-def read_file(path: Path, name: str) -> FileTexts:
-    """Read one file, called `name`. Of a text file that is one JSON string, the string is the text."""
+def read_file(path: Path, name: str) -> dict[str, str | UnusableError]:
+    """The texts of one file, called `name`, by their names, or why they are no documents.
+
+    Of a text file that is one JSON string, the string is the text.
+    """
     ending = path.suffix.lower()
     try:
         if path.stat().st_size > _LARGEST:
             raise UnusableError(f"it is larger than {_LARGEST >> 20:,} MiB: split it")
         if ending == ".jsonl":
-            return _rows(_decoded(path.read_bytes()), name)
+            return dict(_rows(_decoded(path.read_bytes()), name))
         read = _READERS.get(ending)
-        return FileTexts(((name, _usable(_only_string(path) if read is None else read(path.read_bytes()))),))
+        return {name: _usable(_only_string(path) if read is None else read(path.read_bytes()))}
     except UnusableError as error:
-        return FileTexts(left_out=((name, str(error)),))
+        reason = str(error)
     except ImportError:
-        return FileTexts(left_out=((name, f"needs {_PACKAGES[ending]}: {EXTRA}"),))
+        reason = f"needs {_PACKAGES[ending]}: {EXTRA}"
     except OSError as error:
-        return FileTexts(left_out=((name, f"cannot be read ({error.strerror or error})"),))
+        reason = f"cannot be read ({error.strerror or error})"
     except Exception as error:  # noqa: BLE001 - libraries raise whatever a broken file leads them to
-        return FileTexts(left_out=((name, f"cannot be read as {ending[1:]} ({type(error).__name__}: {error})"),))
-
-
-@dataclass(frozen=True, slots=True)
-class FileTexts:
-    """The texts of one file by name, and what is left out of it: (name, reason)."""
-
-    documents: tuple[tuple[str, str], ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
+        reason = f"cannot be read as {ending[1:]} ({type(error).__name__}: {error})"
+    return {name: UnusableError(reason)}
 
 
 class UnusableError(Exception):
@@ -131,13 +127,11 @@ def _read_folder(folder: str, entries: tuple[_Entry, ...], option: str) -> Docum
     texts: dict[str, str] = {}
     left_out: list[tuple[str, str]] = []
     for entry in entries:
-        if entry.problem:
-            left_out.append((entry.name, entry.problem))
-            continue
-        file = read_file(Path(folder, entry.name), entry.name)
-        left_out += file.left_out
-        for name, text in file.documents:
-            if name in texts:
+        unread: dict[str, str | UnusableError] = {entry.name: UnusableError(entry.problem)}
+        for name, text in (unread if entry.problem else read_file(Path(folder, entry.name), entry.name)).items():
+            if isinstance(text, UnusableError):
+                left_out.append((name, str(text)))
+            elif name in texts:
                 left_out.append((name, "another document has this name"))
             else:
                 texts[name] = text
@@ -236,7 +230,7 @@ def _only_string(path: Path) -> str:
     return string
 
 
-def _rows(text: str, name: str) -> FileTexts:
+def _rows(text: str, name: str) -> Iterator[tuple[str, str | UnusableError]]:
     """One document a row, named by its `id` or `title` if these differ, else by its line from 1."""
     rows: list[tuple[int, Any]] = []
     for number, line in enumerate(text.split("\n"), 1):  # nothing else ends a line of jsonl
@@ -253,13 +247,11 @@ def _rows(text: str, name: str) -> FileTexts:
         texts = [str(value) for value in values if isinstance(value, str | int) and str(value).strip()]
         is_utf8 = "".join(texts) == "".join(texts).encode("utf-8", "replace").decode()
         names = texts if is_utf8 and len(set(texts)) == len(rows) else names
-    documents, left_out = [], []
     for row_name, (_, row) in zip(names, rows, strict=True):
         try:
-            documents.append((f"{name}#{row_name}", _usable(_row_text(row))))
+            yield f"{name}#{row_name}", _usable(_row_text(row))
         except UnusableError as error:
-            left_out.append((f"{name}#{row_name}", str(error)))
-    return FileTexts(tuple(documents), tuple(left_out))
+            yield f"{name}#{row_name}", error
 
 
 def _row_text(row: Any) -> str:

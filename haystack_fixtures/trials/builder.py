@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from hashlib import sha256
 from json import JSONEncoder
@@ -17,7 +17,6 @@ from needlework.core.errors import InputError, NoRoomError
 from needlework.core.grid import Cell
 from needlework.core.prompts import (
     Message,
-    Prompt,
     PromptShape,
     bare_prompt,
     guided,
@@ -33,10 +32,10 @@ from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, OuterMessages
 from needlework.haystack_fixtures.haystacks.frame import OuterText, gap
 from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
-from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
+from needlework.haystack_fixtures.retrieval.search import Retrieval
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
-from needlework.haystack_fixtures.trials.contexts import ContextBuilder, SourcePool, fill_in
+from needlework.haystack_fixtures.trials.contexts import ContextBuilder, SourcePool, Trial, fill_in
 from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 
 # In place of the context while the template is rendered; of private-use characters, which no text has by chance.
@@ -209,10 +208,9 @@ class TrialBuilder:
         messages = self._messages(suite, text, mark, question.introduction, is_summary)
         of_turns = isinstance(question.context, Conversation | GrowingConversation)
         frame = (self._outer_messages if of_turns else self._cached_frame)(suite, messages, prefix)
-        built = self._contexts.build(suite, cell, question, frame, ends)
+        trial = self._contexts.build(suite, cell, question, frame, ends)
         error = approximation(self._tokenizer)
-        prompt = replace(built.prompt, error=error) if error else built.prompt
-        return Trial(cell, suite, built.asked, prompt, built.skipped, built.retrieved)
+        return replace(trial, prompt=replace(trial.prompt, error=error)) if error else trial
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
         """The resume key of a trial: a hash of all that can change its answer."""
@@ -236,18 +234,6 @@ class TrialBuilder:
         version = self._tasks[suite.task].version
         canary = {"canary": True} if self._settings.canary else {}
         return constant | canary | ({"task_version": version} if version else {})
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A cell with its question and prompt."""
-
-    cell: Cell
-    suite: Suite
-    asked: Question
-    prompt: Prompt
-    skipped: str = ""  # why it is not sent
-    retrieved: Retrieved | None = None  # the chunks of its context, if a retriever found them
 
 
 RECIPE_VERSION = 1

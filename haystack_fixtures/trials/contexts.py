@@ -133,13 +133,15 @@ _PROSE = 20_000  # characters of the corpus that may follow a list
 
 
 @dataclass(frozen=True)
-class Built:
-    """A prompt, and its question, completed from the context. `skipped`: why it is not sent."""
+class Trial:
+    """A cell with its question, completed from the context, and its prompt."""
 
-    prompt: Prompt
+    cell: Cell
+    suite: Suite
     asked: Question
-    skipped: str = ""
-    retrieved: Retrieved | None = None
+    prompt: Prompt
+    skipped: str = ""  # why it is not sent
+    retrieved: Retrieved | None = None  # the chunks of its context, if a retriever found them
 
 
 class ContextBuilder:
@@ -157,20 +159,20 @@ class ContextBuilder:
 
     def build(
         self, suite: Suite, cell: Cell, question: Question, frame: OuterText | OuterMessages, ends: Canaries | None
-    ) -> Built:
-        """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
+    ) -> Trial:
+        """Build a cell's trial. `ends`: canaries at both ends of the text. Raises `InputError`."""
         if ends is not None and not isinstance(question.context, Prose | Listing):
             kind = "conversations" if isinstance(frame, OuterMessages) else "documents"
             raise InputError("--canary", "true", f"{suite.task} asks about {kind} as they are: leave it out")
         if isinstance(frame, OuterMessages):
-            built = self._of_turns(suite, cell, question, frame)
+            trial = self._of_turns(suite, cell, question, frame)
         else:
-            built = self._of_text(suite, cell, question, frame, ends)
+            trial = self._of_text(suite, cell, question, frame, ends)
         if self._verify:
-            verify_prompt(self._tokenizer, built.prompt)
-        return built
+            verify_prompt(self._tokenizer, trial.prompt)
+        return trial
 
-    def _of_text(self, suite: Suite, cell: Cell, question: Question, frame: OuterText, ends: Canaries | None) -> Built:
+    def _of_text(self, suite: Suite, cell: Cell, question: Question, frame: OuterText, ends: Canaries | None) -> Trial:
         if isinstance(question.context, Document) and question.context.message_tokens:
             frame, cut = self._cut_message(frame, question.context)
             question = replace(question, context=cut)
@@ -178,11 +180,12 @@ class ContextBuilder:
         outer = replace(frame, budget=budget, encode=self._encode, reserved=suite.kept_free)
         match question.context:
             case Chunks() as chunks:
-                return self._of_chunks(suite, question, chunks, outer)
+                return self._of_chunks(suite, cell, question, chunks, outer)
             case Document() as document:
-                return self._of_document(question, document, outer)
+                return self._of_document(suite, cell, question, document, outer)
             case OtherDocuments() as others:
-                return self._among_documents(suite, question, others, outer)[0]
+                prompt, question, _ = self._among_documents(suite, question, others, outer)
+                return Trial(cell, suite, question, prompt)
             case Prose() | Listing():
                 edges = (0, 0) if suite.length_means == "context" else None
                 return self._with_statements(suite, cell, question, replace(outer, edges=edges), ends)
@@ -190,7 +193,7 @@ class ContextBuilder:
 
     def _with_statements(
         self, suite: Suite, cell: Cell, question: Question, outer: OuterText, ends: Canaries | None
-    ) -> Built:
+    ) -> Trial:
         """The prompt on prose or a list, with needles and distractors."""
         statements = [(needle.name, needle.text) for needle in question.needles]
         distractors = question.all_distractors
@@ -206,7 +209,8 @@ class ContextBuilder:
         if isinstance(question.context, Prose):
             source = self._sources.source(suite, cell.repeat)
             answers = [needle.answer for needle in question.needles if not needle.key]
-            return Built(build_prompt(outer, source, statements, depths, unique=unique, answers=answers), question)
+            prompt = build_prompt(outer, source, statements, depths, unique=unique, answers=answers)
+            return Trial(cell, suite, question, prompt)
         assert isinstance(question.context, Listing)
         listing = question.context
         key = (cell.task, cell.needle, cell.repeat)
@@ -222,12 +226,12 @@ class ContextBuilder:
         if listing.resolve is not None:
             answer, reference = listing.resolve(size)
             question = replace(question, answer=answer, reference={**question.reference, **reference})
-        return Built(prompt, question)
+        return Trial(cell, suite, question, prompt)
 
     def _among_documents(
         self, suite: Suite, question: Question, others: OtherDocuments, outer: OuterText
-    ) -> tuple[Built, Sequence[ShownDocument]]:
-        """The prompt on whole documents, and the documents that it has."""
+    ) -> tuple[Prompt, Question, Sequence[ShownDocument]]:
+        """The prompt on whole documents, its question, and the documents that it has."""
         prompt, shown = build_of_documents(
             outer,
             others,
@@ -240,24 +244,25 @@ class ContextBuilder:
         )
         cut = next((each.name for each in shown if each.cut), None)
         documents = {"documents": tuple(each.name for each in shown), "cut_document": cut}
-        return Built(prompt, replace(question, reference=question.reference | documents)), shown
+        return prompt, replace(question, reference=question.reference | documents), shown
 
-    def _of_chunks(self, suite: Suite, question: Question, chunks: Chunks, outer: OuterText) -> Built:
+    def _of_chunks(self, suite: Suite, cell: Cell, question: Question, chunks: Chunks, outer: OuterText) -> Trial:
         search, closes = chunks.search, ""
         if chunks.among is not None:
-            whole, shown = self._among_documents(suite, question, chunks.among, outer)
+            _, question, shown = self._among_documents(suite, question, chunks.among, outer)
             # Sorted by name: the position of the answer's document must not decide between equal chunks.
             search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
-            question, closes = whole.asked, chunks.among.separator
+            closes = chunks.among.separator
         retrieved = self._retrieval.retrieve(suite, search, chunks.retriever)
-        return replace(self._of_document(question, Document(f"{retrieved.text}{closes}"), outer), retrieved=retrieved)
+        trial = self._of_document(suite, cell, question, Document(f"{retrieved.text}{closes}"), outer)
+        return replace(trial, retrieved=retrieved)
 
-    def _of_document(self, question: Question, document: Document, outer: OuterText) -> Built:
+    def _of_document(self, suite: Suite, cell: Cell, question: Question, document: Document, outer: OuterText) -> Trial:
         prompt = build_document(outer, document, self._encoded(document.text))
         over = document.truncation == "none" and prompt.slack < 0
         needed = prompt.tokens + outer.reserved
         skipped = f"--no-truncate, --data-cut none: its document needs a length of {needed}"
-        return Built(prompt, question, skipped if over else "")
+        return Trial(cell, suite, question, prompt, skipped if over else "")
 
     def _cut_message(self, frame: OuterText, document: Document) -> tuple[OuterText, Document]:
         """Move the whole message into the document and cut its middle; returns frame and document."""
@@ -281,14 +286,14 @@ class ContextBuilder:
         )
         return bare, replace(document, text=text, message_tokens=0, cut=max(0.0, 1 - document.message_tokens / tokens))
 
-    def _of_turns(self, suite: Suite, cell: Cell, question: Question, outer: OuterMessages) -> Built:
+    def _of_turns(self, suite: Suite, cell: Cell, question: Question, outer: OuterMessages) -> Trial:
         budget = cell.length - suite.kept_free
         context = question.context
         if isinstance(context, Conversation):
             prompt = build_given(self._tokenizer, context, outer, budget=budget)
             too_long = prompt.slack < 0 and not context.by_window
             needed = f"its conversation needs a length of {prompt.tokens + suite.kept_free}"
-            return Built(prompt, question, needed if too_long else "")
+            return Trial(cell, suite, question, prompt, needed if too_long else "")
         assert isinstance(context, GrowingConversation)
         outer, joints = joints_of(outer)
         # Without the question: other questions have the same rounds.
@@ -305,7 +310,7 @@ class ContextBuilder:
             encode=self._encode,
             reserved=suite.kept_free,
         )
-        return Built(prompt, question)
+        return Trial(cell, suite, question, prompt)
 
     def _prose(self, suite: Suite, cell: Cell) -> str:
         return self._sources.source(suite, cell.repeat).text[:_PROSE]

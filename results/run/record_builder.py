@@ -26,7 +26,7 @@ from needlework.core.record import (
     record_of_cell,
 )
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.haystack_fixtures.trials.builder import Trial
+from needlework.haystack_fixtures.trials.contexts import Trial
 from needlework.pipeline.exchange import Exchange
 from needlework.scoring.plain_text import content_words
 

@@ -25,7 +25,13 @@ from needlework.haystack_fixtures.documents.questions import (
     read_question_set,
     read_rows,
 )
-from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents, read_file
+from needlework.haystack_fixtures.documents.readers import (
+    DocumentSet,
+    OwnDocument,
+    UnusableError,
+    read_documents,
+    read_file,
+)
 from needlework.haystack_fixtures.tasks.catalogue import grid
 
 
@@ -201,10 +207,9 @@ def test_files_whose_package_is_missing_are_named_and_the_rest_is_used(folder, m
 def test_any_bytes_are_documents_or_left_out_with_a_reason(tmp_path_factory, ending, data):
     path = tmp_path_factory.getbasetemp() / f"any{ending}"
     path.write_bytes(data)
-    found = read_file(path, path.name)
-    assert found.documents or found.left_out
-    assert all(text.strip() and text.encode() for _, text in found.documents)
-    assert all(reason for _, reason in found.left_out)
+    found = read_file(path, path.name).values()
+    assert found
+    assert all(str(text) if isinstance(text, UnusableError) else text.strip() and text.encode() for text in found)
 
 
 def test_links_pipes_and_files_that_may_not_or_cannot_be_read_are_left_out(folder):
