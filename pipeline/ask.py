@@ -27,16 +27,10 @@ class Ready:
     model: Model
     exchange: Exchange
     """Still without an answer."""
-    follow_up: Callable[[str], Trial] | None = None
-    """Makes the trial of the follow-up question from the first answer."""
-    canaries: tuple[Canaries, Trial] | None = None
-    """Asks for the marks at both ends of the context; only where there is no follow-up."""
-
-    def second(self, first_answer: str) -> Trial | None:
-        """The trial of the second request, after the first was answered; `None` without one."""
-        if self.follow_up is not None:
-            return self.follow_up(first_answer)
-        return self.canaries[1] if self.canaries else None
+    second: Callable[[str], Trial] | None = None
+    """Makes the trial of a second request from the first answer: the follow-up question, or that for the canaries."""
+    canaries: Canaries | None = None
+    """The marks at both ends of the context that the second request asks for."""
 
 
 def ask(engine: Engine, cell: Cell) -> Exchange:
@@ -60,7 +54,7 @@ def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
             exchanges.append(item)
             continue
         response = next(waiting)
-        second = item.second(response.text) if response.error is None else None
+        second = item.second(response.text) if item.second and response.error is None else None
         second_response = item.model.respond(request_of(second)) if second else None
         exchanges.append(_finished(item, response, second, second_response))
     return exchanges
@@ -81,7 +75,7 @@ async def unchanged(exchange: Exchange) -> Exchange:
 
 async def _send_all(ready: Ready, send_first: SendRequest) -> Exchange:
     response = await send_first()
-    second = ready.second(response.text) if response.error is None else None
+    second = ready.second(response.text) if ready.second and response.error is None else None
     if second is None:
         return _finished(ready, response, None, None)
     # Of a new layout `begin` asks the server how it counts that, and waits: in the event loop it would wait for ever.
@@ -121,9 +115,14 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     )
     if exchange.skipped:
         return exchange
+    builder = engine.builder(cell)
     if trial.asked.follow_up is not None:
-        return Ready(trial, model, exchange, partial(engine.follow_up, trial))
-    return Ready(trial, model, exchange, canaries=engine.canary_trial(cell))
+        return Ready(trial, model, exchange, partial(builder.follow_up, trial))
+    canaries = builder.canaries(trial.suite, cell)
+    if canaries is None:
+        return Ready(trial, model, exchange)
+    asks_for_them = builder.canary_trial(trial.suite, cell, canaries)
+    return Ready(trial, model, exchange, lambda _answer: asks_for_them, canaries)
 
 
 def _why_too_long(engine: Engine, trial: Trial, window: int | None) -> str:
@@ -173,7 +172,7 @@ def _finished(ready: Ready, response: Response, second: Trial | None, second_res
     if ready.canaries is None:
         return with_follow_up(exchange, second, second_response)
     is_counted = response.prompt_tokens is not None
-    return with_check(exchange, check_canaries(ready.canaries[0], second_response, counted=is_counted))
+    return with_check(exchange, check_canaries(ready.canaries, second_response, counted=is_counted))
 
 
 def with_check(exchange: Exchange, check: Check) -> Exchange:

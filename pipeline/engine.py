@@ -14,7 +14,6 @@ from needlework.core.errors import InputError
 from needlework.core.files import prompt_text
 from needlework.core.grid import Cell
 from needlework.core.settings import Judging, Settings
-from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.haystack_fixtures.trials.contexts import Trial
@@ -90,25 +89,13 @@ class Engine:
         """The identity of the server that answers a cell now (`ServedModel.server`).
 
         Empty for other models, and before the run has started its server."""
-        if self.models.is_asleep():
-            return ""
         with suppress(InputError):
-            return str(getattr(self.model(cell), "server", ""))
+            return "" if self.models.is_asleep() else str(getattr(self.model(cell), "server", ""))
         return ""
 
     def trial(self, cell: Cell) -> Trial:
         """Build a cell's trial. Raises `InputError` when no prompt of its length can be built."""
         return self.builder(cell).build(self.series_of(cell).suite, cell)
-
-    def follow_up(self, trial: Trial, first_answer: str) -> Trial:
-        """The trial of a trial's follow-up question, with the first answer."""
-        return self.builder(trial.cell).follow_up(trial, first_answer)
-
-    def canary_trial(self, cell: Cell) -> tuple[Canaries, Trial] | None:
-        """The canaries of a cell's context and the trial that asks for them; `None` without `--canary`."""
-        builder, suite = self.builder(cell), self.series_of(cell).suite
-        ends = builder.canaries(suite, cell)
-        return None if ends is None else (ends, builder.canary_trial(suite, cell, ends))
 
     def key(self, cell: Cell) -> str:
         """The resume key of a cell's trial: a hash of everything that can change its answer."""

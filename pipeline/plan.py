@@ -207,8 +207,8 @@ def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
         transport = ready.model.transport
         assert isinstance(transport, BatchTransport)
         written.cells += 1
-        for trial in filter(None, (ready.trial, ready.second(""))):  # the second does not wait for the first answer
-            request = request_of(trial)
+        trials = [ready.trial, ready.second("")] if ready.second else [ready.trial]  # it does not wait for an answer
+        for request in map(request_of, trials):
             written.prompt_tokens += request.prompt.tokens
             for line in transport.lines(request):
                 written.requests += 1

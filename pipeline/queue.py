@@ -12,7 +12,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.models.event_loop import event_loop
 from needlework.models.model import BatchModel
-from needlework.models.specs import is_served, runs_here
+from needlework.models.specs import bears_threads, is_served, runs_here
 from needlework.pipeline.ask import ask, ask_many, exchange_of, probe, probed_cells, start_asking, unchanged
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import OTHER_SERVER, Exchange, StoredAnswer, recorded_repeats, recorded_response
@@ -104,10 +104,8 @@ class Queue:
         """Whether this cell's exchange is made before its test: for its answer, or for its judges."""
         if self._stored_answer(cell) is not None:
             return self._prefetches_scores
-        spec, settings = self._engine.spec(cell), self._engine.settings
-        if self._sends_ahead(spec):
-            return True
-        return self._prefetches_scores and (bool(settings.batch_in) or spec.startswith("mock:")) and not runs_here(spec)
+        spec = self._engine.spec(cell)
+        return self._sends_ahead(spec) or (self._prefetches_scores and bears_threads(spec))
 
     def _sends_ahead(self, spec: str) -> bool:
         settings = self._engine.settings
