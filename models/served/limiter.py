@@ -4,8 +4,10 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from needlework.models.event_loop import event_loop, in_thread
@@ -203,8 +205,8 @@ class Turnstile:
         self.now = now
         self.server = RequestLimiter(width)
         self.closed: ModelError | None = None  # why no request is admitted any more
-        self._waiting: dict[asyncio.Future[None], None] = {}  # for the end of another request
-        self._pausing: dict[asyncio.Future[None], None] = {}  # before a retry
+        self._left = asyncio.Event()  # set when a request ends, and then replaced
+        self._back = asyncio.Event()  # the same when the server is back
         self._sleep = sleep
         self._exclusive = 0  # requests that are alone in flight, or wait to be
 
@@ -217,7 +219,7 @@ class Turnstile:
             wait_s = math.inf if blocked else self.server.wait_s(self.now())
             if wait_s == 0:
                 return Passage(self.server.begin(), self.now(), alone)
-            await self._wait_in(self._waiting, wait_s)
+            await self._wait_for(self._left, wait_s)
         return None
 
     def narrow(self, most: int) -> None:
@@ -229,7 +231,7 @@ class Turnstile:
         now = self.now()
         self.server.end(passage.begun, sign, now, retry_after_s)
         self._exclusive -= passage.alone
-        _wake(self._waiting)
+        self._let_others_in()
         return self.server.given_up(now, now - passage.since)
 
     def news(self, passage: Passage) -> News | None:
@@ -240,43 +242,32 @@ class Turnstile:
     async def wait(self, seconds: float) -> None:
         """Pause one request; ends early when the turnstile is closed."""
         if self.closed is None:
-            await self._wait_in(self._pausing, seconds)
+            await self._wait_for(self._back, seconds)
 
-    async def _wait_in(self, waiting: dict[asyncio.Future[None], None], seconds: float) -> None:
-        """Wait until `waiting` is woken, at most `seconds`."""
+    async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:
+        """Wait for the event, at most `seconds`."""
         if self._sleep is not None and seconds < math.inf:
-            sleep = self._sleep
-            await in_thread(lambda: sleep(seconds))
+            await in_thread(partial(self._sleep, seconds))
             return
-        woken = asyncio.get_running_loop().create_future()
-        waiting[woken] = None
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds if seconds < math.inf else None):
-                await woken
-        except TimeoutError:
-            pass
-        finally:
-            del waiting[woken]
+                await event.wait()
 
     def close(self, why: ModelError) -> ModelError:
         """Admit no more requests, and wake all that wait. Returns the reason of the first call."""
         self.closed = self.closed or why
-        event_loop().call(self._wake_all)
+        event_loop().call(self._let_others_in)
+        event_loop().call(self.end_pauses)
         return self.closed
 
-    def _wake_all(self) -> None:
-        _wake(self._waiting)
-        self.end_pauses()
+    def _let_others_in(self) -> None:
+        self._left.set()
+        self._left = asyncio.Event()
 
     def end_pauses(self) -> None:
         """End all pauses: the server is back."""
-        _wake(self._pausing)
-
-
-def _wake(waiting: Iterable[asyncio.Future[None]]) -> None:
-    for woken in waiting:
-        if not woken.done():
-            woken.set_result(None)
+        self._back.set()
+        self._back = asyncio.Event()
 
 
 def news_line(news: News, server: str, why: str, *, heard: bool) -> str:
