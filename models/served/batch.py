@@ -301,7 +301,7 @@ class BatchTransport(Transport):
             for result in results
         ]
 
-    def _window_of_server(self) -> Window:
+    def window(self) -> Window:
         return Window(None, "a batch service tells none")
 
     def _read(self, answer: BatchAnswer, prompt: str) -> AttemptResult:

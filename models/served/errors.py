@@ -38,8 +38,6 @@ class AttemptFault:
     """No fault of ours or theirs: the server refused to answer this prompt."""
     too_long: bool = False
     """The prompt does not fit the model's window."""
-    alone: bool = False
-    """The next try must be the only request in flight."""
     retry_after_s: float | None = None
     status: int | None = None
 
@@ -69,12 +67,6 @@ class HttpError:
         else:
             text = str(inner) if inner else self.text
         return " ".join(text.split())[:300]
-
-    @property
-    def shown(self) -> str:
-        """The status and the server's own words."""
-        words = self.words or "without a word"
-        return f"HTTP 200 with an error inside: {words}" if self.inside else f"HTTP {self.status}: {words}"
 
 
 _FILTER_STATUS = (400, 403, 422, 451)
@@ -129,7 +121,8 @@ def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -
     if fault.sign == "busy" and wait_s is not None and wait_s > LONGEST_RETRY_AFTER_S:
         message = f"the server wants to be left alone for {wait_s / 60:.0f} minutes: "
         fault = replace(fault, retry=False, fatal=True)
-    return replace(fault, message=message + error.shown, retry_after_s=wait_s, status=status)
+    message += "HTTP 200 with an error inside: " if error.inside else f"HTTP {status}: "
+    return replace(fault, message=message + (error.words or "without a word"), retry_after_s=wait_s, status=status)
 
 
 def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s: float = 0.0) -> AttemptFault:
@@ -154,9 +147,9 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s
 
 
 def crowded(fault: AttemptFault, room: str) -> AttemptFault:
-    """The fault of a prompt that only lacks room beside others. `room`: proof that it fits alone."""
+    """The fault of a prompt that only lacks room beside others, to be asked alone. `room`: proof that it fits."""
     message = f"no room for this prompt, though {room}: {fault.message}"
-    return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded", alone=True)
+    return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded")
 
 
 _RETRY_DELAY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")  # Google's `RetryInfo`

@@ -10,7 +10,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
@@ -40,15 +40,6 @@ class Allowed:
 
     silence_s: float
     total_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class HttpReply:
-    """A whole reply; names of `headers` in any case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = field(repr=False)
 
 
 class HttpClient:
@@ -86,15 +77,16 @@ class HttpClient:
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
 
-    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed, most: int = LARGEST) -> HttpReply:
+    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed, most: int = LARGEST) -> HttpExchange:
         """Send a request and wait for all of its reply, for a thread that waits. Raises as `exchange`.
 
         A body of more than `most` bytes raises `UnreadableError`.
         """
 
-        async def whole() -> HttpReply:
+        async def whole() -> HttpExchange:
             async with self.exchange(method, url, body, allowed) as answer:
-                return HttpReply(answer.status, answer.headers, await answer.read_whole(most))
+                answer.body = await answer.read_whole(most)
+            return answer
 
         return event_loop().wait(whole())
 
@@ -203,7 +195,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class HttpExchange:
-    """An answer whose head has come; names of `headers` in any case."""
+    """An answer whose head has come; names of `headers` in any case. `body`: what `HttpClient.send` has read."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -216,6 +208,7 @@ class HttpExchange:
             self._end_body()
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
+        self.body = b""
         self.has_begun = False
 
     async def read(self, take: Callable[[bytes], object], most: int = LARGEST) -> None:

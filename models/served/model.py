@@ -115,7 +115,7 @@ class ServedModel:
                 return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency_s)
             if self.transport.learn(outcome, dialect):
                 continue
-            alone |= outcome.alone
+            alone |= outcome.sign == "crowded"
             pause_s = retries.pause_s(outcome, self._turnstile.server)
             if pause_s is None:
                 # A server that refuses all, for so long, will refuse the rest too.

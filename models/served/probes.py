@@ -8,14 +8,10 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from needlework.models.served.errors import HangUpError, UnreachableError, UnreadableError
-from needlework.models.served.http_client import Allowed, HttpClient
+from needlework.models.served.errors import UnreachableError
 from needlework.models.served.reply import count, field_of, list_of, table_of
 
-_QUICK_S = 5.0
 _LOAD_S = 300.0  # Ollama reads some hundred GiB from disk at worst
-_NOT_READY = (502, 503, 504)  # llama.cpp while it loads, a proxy before a server that is not up
-_LARGEST = 32 * 2**20  # bytes; OpenRouter's list of models has about one million
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +31,6 @@ Fetch = Callable[..., Any]
 """`fetch(url, body, wait_s)` gets a JSON document: GET, or POST with a `body`. `None` for anything but a JSON document
 with status 200. Raises `UnreachableError` where nobody answers within `wait_s` seconds, or says that the server is not
 ready."""
-
-
-def json_fetch(http: HttpClient) -> Fetch:
-    """A `Fetch` through an open HTTP client, for its own server alone and without redirects."""
-
-    def fetch(url: str, body: Mapping[str, Any] | None = None, wait_s: float = _QUICK_S) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        try:
-            reply = http.send("GET" if data is None else "POST", url, data, Allowed(wait_s, wait_s), _LARGEST)
-            if reply.status in _NOT_READY:
-                raise UnreachableError(f"HTTP {reply.status}")
-            return json.loads(reply.body) if reply.status == 200 else None
-        except TimeoutError:
-            raise UnreachableError("no answer in time") from None
-        except (HangUpError, UnreadableError, ValueError, RecursionError):
-            return None
-
-    return fetch
 
 
 # There is no standard for it. Each probe knows one kind of server: what it is asked, and where the number stands in

@@ -21,7 +21,7 @@ from needlework.models.served.errors import (
     fault_of_status,
 )
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.probes import Window, json_fetch
+from needlework.models.served.probes import Window
 from needlework.models.served.reply import Events, count, read_body, table_of
 from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport
 
@@ -43,8 +43,8 @@ class ProviderTransport(HttpTransport):
     def _model_path(self) -> str:
         """The path of the model in the provider's list."""
 
-    def _window_of_server(self) -> Window:
-        tokens = count(table_of(json_fetch(self.http)(self.url(self._model_path()))).get(self.window_field))
+    def window(self) -> Window:
+        tokens = count(table_of(self.fetch(self.url(self._model_path()))).get(self.window_field))
         company = self.kind.capitalize()
         return Window(tokens, f"{company}'s list of models" if tokens else f"{company} does not tell")
 

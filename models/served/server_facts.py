@@ -170,7 +170,9 @@ class ServerFacts:
         return facts, bool(facts)
 
     def _learn_window(self) -> tuple[dict[str, Any], bool]:
-        return asdict(window := self._transport.discover()), window.tokens is not None
+        given = self._transport.options.window
+        window = self._transport.window() if given is None else Window(given, "--model-arg window")
+        return asdict(window), window.tokens is not None
 
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
         counts, responses = self._transport.short_answers(request) or self._ask_both(request)

@@ -19,12 +19,13 @@ from needlework.models.served.errors import (
     AttemptResult,
     HangUpError,
     HttpError,
+    UnreachableError,
     UnreadableError,
     fault_of,
     fault_of_status,
 )
 from needlework.models.served.http_client import Allowed, HttpClient, HttpExchange
-from needlework.models.served.probes import Window, discover_window, json_fetch, who_answers
+from needlework.models.served.probes import Window, discover_window, who_answers
 from needlework.models.served.reply import Events, count, list_of, read_body, table_of
 
 
@@ -55,14 +56,8 @@ class Transport(ABC):
         """Ask once, in the event loop. Never raises. `begun`: the `time.perf_counter()` time."""
 
     @abstractmethod
-    def _window_of_server(self) -> Window:
+    def window(self) -> Window:
         """The window that the server states."""
-
-    def discover(self) -> Window:
-        """The window that the user has given, else the server's."""
-        if self.options.window is not None:
-            return Window(self.options.window, "--model-arg window")
-        return self._window_of_server()
 
     def learn(self, _fault: AttemptFault, _dialect: Dialect) -> bool:
         """Whether to ask again in another dialect: the server refused the way we asked, and not what we asked."""
@@ -82,6 +77,9 @@ class Transport(ABC):
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ERROR_BYTES = 65_536  # of an error's page that are looked at
+_QUICK_S = 5.0
+_NOT_READY = (502, 503, 504)  # llama.cpp while it loads, a proxy before a server that is not up
+_LARGEST = 32 * 2**20  # bytes; OpenRouter's list of models has about one million
 
 
 class HttpTransport(Transport):
@@ -142,6 +140,19 @@ class HttpTransport(Transport):
         """An address below the base address."""
         parts = urlsplit(self._base_url)
         return parts._replace(path=parts.path.rstrip("/") + path, query="").geturl()
+
+    def fetch(self, url: str, body: Mapping[str, Any] | None = None, wait_s: float = _QUICK_S) -> Any:
+        """See `probes.Fetch`: of this server alone, and without redirects."""
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            reply = self.http.send("GET" if data is None else "POST", url, data, Allowed(wait_s, wait_s), _LARGEST)
+            if reply.status in _NOT_READY:
+                raise UnreachableError(f"HTTP {reply.status}")
+            return json.loads(reply.body) if reply.status == 200 else None
+        except TimeoutError:
+            raise UnreachableError("no answer in time") from None
+        except (HangUpError, UnreadableError, ValueError, RecursionError):
+            return None
 
     async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
         if refused := self._refused(request):
@@ -237,10 +248,10 @@ class OpenAITransport(HttpTransport):
             return True
         return False
 
-    def _window_of_server(self) -> Window:
+    def window(self) -> Window:
         if not self._open:
             return Window(None, "not asked: OpenAI and Azure do not tell")
-        return discover_window(json_fetch(self.http), self.url(""), self.name)
+        return discover_window(self.fetch, self.url(""), self.name)
 
     def count_text(self, text: str) -> int | None:
         """Tokens of a text, where the server has a counter: vLLM's and llama.cpp's `/tokenize`."""
@@ -249,12 +260,12 @@ class OpenAITransport(HttpTransport):
         root = self.url("").rstrip("/").removesuffix("/v1")
         # Each server reads its own names, and passes the other's over.
         body = {"model": self.name, "prompt": text, "content": text, "add_special_tokens": False, "add_special": False}
-        reply = table_of(json_fetch(self.http)(f"{root}/tokenize", body, 60))
+        reply = table_of(self.fetch(f"{root}/tokenize", body, 60))
         return count(reply.get("count")) or len(list_of(reply.get("tokens"))) or None
 
     def identify(self) -> dict[str, str]:
         # A gateway's list of models changes with its catalogue, and says nothing of who answers.
-        return who_answers(json_fetch(self.http), self.url(""), self.name) if self._open else {}
+        return who_answers(self.fetch, self.url(""), self.name) if self._open else {}
 
 
 def body_of(
