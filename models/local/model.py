@@ -59,7 +59,6 @@ class LocalModel:
         ]
 
     def forget(self) -> None:
-        """Drop keys and values of earlier prompts: the next request is computed from its first token on."""
         with self._lock:
             if self._decoder is not None:
                 self._decoder.forget()

@@ -52,7 +52,6 @@ class FolderTokenizer:
         return self._template is not None
 
     def encode(self, text: str) -> Encoded:
-        """See `Tokenizer.encode`."""
         encoding = self._inner.encode(text, add_special_tokens=False)
         ids = np.fromiter(encoding.ids, np.int32)
         starts = np.fromiter((start for start, _ in encoding.offsets), np.int64)
@@ -60,7 +59,6 @@ class FolderTokenizer:
         return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """See `Tokenizer.decode`."""
         return str(self._inner.decode([int(each) for each in ids], skip_special_tokens=True))
 
     def render_chat(self, messages: Sequence[Message]) -> str:

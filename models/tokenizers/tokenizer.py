@@ -113,7 +113,6 @@ class TiktokenTokenizer:
         self._lengths = lengths
 
     def encode(self, text: str) -> Encoded:
-        """See `Tokenizer.encode`."""
         if len(text) < _SHORT and _NONCHARACTER not in text:
             ids = np.asarray(self._encoding.encode_ordinary(text), np.int32)
         else:
@@ -125,7 +124,6 @@ class TiktokenTokenizer:
         return Encoded(text, ids, char_starts(places, text, text.encode("utf-8", "surrogatepass")))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """See `Tokenizer.decode`."""
         return self._encoding.decode([int(each) for each in ids if int(each) not in self.marks])
 
     @cached_property
@@ -234,7 +232,6 @@ class ScaledTokenizer:
         self._parts: list[tuple[int, ...]] = []
 
     def encode(self, text: str) -> Encoded:
-        """See `Tokenizer.encode`."""
         inner = self._inner.encode(text)
         if not len(inner.ids):
             return inner
@@ -253,7 +250,6 @@ class ScaledTokenizer:
         return Encoded(text, repeated.astype(np.int32), np.repeat(inner.starts[heads], repeats))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """See `Tokenizer.decode`."""
         parts: list[int] = []
         for token in map(int, ids):
             if not token & _FURTHER:
