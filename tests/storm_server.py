@@ -17,36 +17,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+
+from aiohttp import web
 
 ROOT = Path(__file__).parent.parent
 _NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d+)\.")
 _HANG_S = 60.0
-_SLOW = 6  # events of a slow stream
+_PIECES = 6  # of a slow stream
 _SLOW_S = 0.1  # between two of them
-
-
-def _head(status, length, *headers, kind="application/json"):
-    size = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
-    return "\r\n".join([f"HTTP/1.1 {status} -", f"Content-Type: {kind}", size, *headers, "", ""]).encode()
-
-
-def _whole(body, status=200, *headers, kind="application/json"):
-    return _head(status, len(body), *headers, kind=kind) + body
-
-
-_ERROR = b'{"error": {"message": "planted"}}'
-_WHOLE = {
-    "429 for a second": _whole(_ERROR, 429, "Retry-After: 1"),
-    "429 for a moment": _whole(_ERROR, 429, "Retry-After-Ms: 100"),
-    "429": _whole(_ERROR, 429),
-    "500": _whole(_ERROR, 500),
-    "502 page": _whole(b"<html><h1>502 Bad Gateway</h1></html>", 502, kind="text/html"),
-    "503": _whole(_ERROR, 503),
-    "malformed": _whole(b'{"choices": [{"text": "The co'),
-    "empty body": _whole(b""),
+_ERROR = '{"error": {"message": "planted"}}'
+_REFUSALS = {
+    "429 for a second": (429, _ERROR, {"Retry-After": "1"}),
+    "429 for a moment": (429, _ERROR, {"Retry-After-Ms": "100"}),
+    "429": (429, _ERROR, {}),
+    "500": (500, _ERROR, {}),
+    "502 page": (502, "<html><h1>502 Bad Gateway</h1></html>", {"Content-Type": "text/html"}),
+    "503": (503, _ERROR, {}),
+    "malformed": (200, '{"choices": [{"text": "The co', {}),
+    "empty body": (200, "", {}),
 }
-FAULTS = (*_WHOLE, "dropped before", "dropped inside", "hang", "slow stream")
+FAULTS = (*_REFUSALS, "dropped before", "dropped inside", "hang", "slow stream")
 
 
 @dataclass
@@ -61,111 +51,71 @@ class Seen:
     faults: Counter[str] = field(default_factory=Counter)
     in_flight: int = 0
     most_in_flight: int = 0
-    connections: int = 0
     began: float | None = None
     ended: float = 0.0
 
 
-class Conversation(asyncio.Protocol):
-    """One connection, one request at a time."""
+class Handler:
+    """Answers requests, or fails; `count` counts a prompt's tokens."""
 
-    def __init__(self, seen, options, count):
-        self._seen = seen
-        self._latency_s: float = options.latency
-        self._failing: float = options.failing
-        self._count = count
-        self._bytes = b""
-        self._task: asyncio.Task[None] | None = None
+    def __init__(self, options, count):
+        self.seen = Seen()
+        self._latency_s, self._failing, self._count = options.latency, options.failing, count
 
-    def connection_made(self, transport):
-        self._transport = transport
-        self._seen.connections += 1
+    async def stats(self, _request):
+        return web.json_response(vars(self.seen))
 
-    def connection_lost(self, _error):
-        if self._task is not None:
-            self._task.cancel()
-
-    def data_received(self, data):
-        self._bytes += data
-        head, end, body = self._bytes.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: *(\d+)", head.lower())
-        if end and len(body) >= (int(length[1]) if length else 0):
-            self._bytes = b""
-            self._task = asyncio.get_running_loop().create_task(self._answer(head, body))
-
-    async def _answer(self, head, body):
-        if b"completions" not in head.partition(b"\r\n")[0]:
-            known = head.startswith(b"GET /stats ")
-            told = json.dumps(vars(self._seen) if known else {}).encode()
-            self._transport.write(_whole(told, 200 if known else 404))
-            return
-        sent = json.loads(body)
+    async def complete(self, request):
+        seen, sent = self.seen, await request.json()
         prompt = sent.get("prompt") or "\n\n".join(each["content"] for each in sent["messages"])
         key = sha256(prompt.encode()).hexdigest()
-        self._seen.began = self._seen.began or time.monotonic()
-        self._seen.asked[key] += 1
-        chance = random.Random(f"{key} {self._seen.asked[key]}")
+        seen.began = seen.began or time.monotonic()
+        seen.asked[key] += 1
+        chance = random.Random(f"{key} {seen.asked[key]}")
         fault = chance.choice(FAULTS) if chance.random() < self._failing else ""
-        self._seen.faults[fault] += 1
-        self._seen.in_flight += 1
-        self._seen.most_in_flight = max(self._seen.most_in_flight, self._seen.in_flight)
-        try:
-            if self._latency_s:
-                await asyncio.sleep(self._latency_s)
-        finally:
-            self._seen.in_flight -= 1  # before the answer: the next request may be there before this line is
-        if await self._say(fault, sent, prompt) and not self._transport.is_closing():
-            self._seen.answered[key] += 1
-            self._seen.ended = time.monotonic()
-
-    async def _say(self, fault, sent, prompt):
-        """Answer, or fail. Returns whether the answer went out whole."""
-        found = _NEEDLE.search(prompt)
-        text = f"The code is {found[2]}." if found else "OK."
+        seen.faults[fault] += 1
+        seen.in_flight += 1
+        seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
+        await asyncio.sleep(self._latency_s)
+        seen.in_flight -= 1  # before the answer: the next request may be there before this line is
+        if fault in _REFUSALS:
+            status, text, headers = _REFUSALS[fault]
+            return web.Response(status=status, text=text, headers={"Content-Type": "application/json", **headers})
+        if fault in ("dropped before", "hang"):
+            await asyncio.sleep(_HANG_S * (fault == "hang"))
+            request.transport.close()
+            return web.Response()
+        pauses_s = _SLOW_S if fault == "slow stream" else 0.0
         usage = {"prompt_tokens": self._count(prompt), "completion_tokens": 8}
-        match fault:
-            case fault if fault in _WHOLE:
-                self._transport.write(_WHOLE[fault])
-            case "dropped before":
-                self._transport.close()
-            case "dropped inside":
-                self._transport.write(_head(200, 500) + b'{"choices": [{"te')
-                self._transport.close()
-            case "hang":
-                await asyncio.sleep(_HANG_S)
-            case "slow stream":
-                return await self._stream(text, usage, _SLOW_S)
-            case _ if sent.get("stream"):
-                return await self._stream(text, usage, 0)
-            case _:
-                choice = {"index": 0, "finish_reason": "stop", "text": text}
-                self._transport.write(_whole(json.dumps({"choices": [choice], "usage": usage}).encode()))
-                return True
-        return False
-
-    async def _stream(self, text, usage, pause_s):
-        step = -(-len(text) // _SLOW) if pause_s else len(text)
-        pieces = [text[i : i + step] for i in range(0, len(text), step)]
-        events: list[dict[str, Any]] = [{"choices": [{"index": 0, "text": piece}]} for piece in pieces]
-        events += [{"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}, {"choices": [], "usage": usage}]
-        lines = [f"data: {json.dumps(event)}\n\n".encode() for event in events] + [b"data: [DONE]\n\n"]
-        chunks = [b"%x\r\n%s\r\n" % (len(line), line) for line in lines] + [b"0\r\n\r\n"]
-        chunks[0] = _head(200, None, kind="text/event-stream") + chunks[0]
-        if not pause_s:
-            chunks = [b"".join(chunks)]
-        self._transport.write(chunks[0])
-        for chunk in chunks[1:]:
-            await asyncio.sleep(pause_s)
-            self._transport.write(chunk)
-        return True
+        kind, pieces = _answer(prompt, usage, sent.get("stream") or pauses_s, _PIECES if pauses_s else 1)
+        answer = web.StreamResponse(headers={"Content-Type": kind})
+        await answer.prepare(request)
+        for piece in pieces:
+            if fault == "dropped inside":
+                await answer.write(piece[:20])
+                request.transport.close()
+                return answer
+            await answer.write(piece)
+            await asyncio.sleep(pauses_s)
+        await answer.write_eof()
+        seen.answered[key] += 1
+        seen.ended = time.monotonic()
+        return answer
 
 
-async def _serve(options, count):
-    seen = Seen()
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Conversation(seen, options, count), "127.0.0.1", options.port)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+def _answer(prompt, usage, streamed, pieces):
+    """The content type and the pieces of the right answer."""
+    needle = _NEEDLE.search(prompt)
+    text = f"The code is {needle[2]}." if needle else "OK."
+    if not streamed:
+        choice = {"index": 0, "finish_reason": "stop", "text": text}
+        return "application/json", [json.dumps({"choices": [choice], "usage": usage}).encode()]
+    step = -(-len(text) // pieces)
+    choices = [{"index": 0, "text": text[at : at + step]} for at in range(0, len(text), step)]
+    choices.append({"index": 0, "text": "", "finish_reason": "stop"})
+    events = [json.dumps({"choices": [choice]}) for choice in choices]
+    lines = [f"data: {event}\n\n" for event in (*events, json.dumps({"choices": [], "usage": usage}), "[DONE]")]
+    return "text/event-stream", [line.encode() for line in (lines if pieces > 1 else ["".join(lines)])]
 
 
 @dataclass(frozen=True)
@@ -194,6 +144,17 @@ def storm_server(latency_s=0.0, failing=0.0, *, port=0):
             yield Storm(int(process.stdout.readline()))
         finally:
             process.kill()
+
+
+async def _serve(options, count):
+    handler, app = Handler(options, count), web.Application(client_max_size=2**30)
+    app.add_routes([web.get("/stats", handler.stats), web.post("/v1/completions", handler.complete)])
+    app.add_routes([web.post("/v1/chat/completions", handler.complete)])
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", options.port).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
 
 
 def _main():

@@ -3,10 +3,10 @@
 import gzip
 import json
 import math
-import re
 import time
 from dataclasses import replace
 from email.utils import formatdate
+from itertools import count
 
 from tests.faults import turns
 from tests.faults.turns import Wire
@@ -42,7 +42,7 @@ def too_long(turn, window, asked):
     return turns.error(*kinds[turn.number % len(kinds)])
 
 
-def storm(wait_s):
+def rate_limited(wait_s):
     """429 on every prompt's first try, and again for whoever comes back before the time that was named is over.
 
     The time is named in seconds or as a date, by turns.
@@ -68,7 +68,7 @@ def first_try(send):
     return lambda sent, turn: send(sent, turn) if turn.attempt == 1 else sent
 
 
-def past(window, send):
+def for_longer_prompts(window, send):
     """The fault befalls longer prompts only."""
     return lambda sent, turn: send(sent, turn) if len(turn.ids) > window else sent
 
@@ -121,15 +121,38 @@ def broken_bytes(sent, turn):
     return replace(sent, pieces=tuple(pieces))
 
 
-def nan_logprobs(sent, _):
+def edited(change):
+    """Each JSON object that leaves, an answer or an event of one, is what `change(data, turn)` makes of it."""
+
+    def send(sent, turn):
+        pieces = []
+        for piece in sent.pieces:
+            data = piece.removeprefix(b"data: ").strip()
+            new = {} if data == b"[DONE]" else change(json.loads(data), turn)
+            pieces.append(piece if not new else turns.event(new) if turn.stream else json.dumps(new).encode())
+        return replace(sent, pieces=tuple(pieces))
+
+    return send
+
+
+def with_nan_logprobs(data, _):
     """A number that JSON does not have, beside the answer: Python writes it all the same."""
-    pieces = tuple(piece.replace(b'"logprobs": null', b'"logprobs": NaN') for piece in sent.pieces)
-    return replace(sent, pieces=pieces)
+    return data | {"choices": [choice | {"logprobs": math.nan} for choice in data["choices"]]}
 
 
-def constant_id(sent, _):
+def with_constant_id(data, _):
     """Every answer has the same id, as some small servers give them."""
-    return replace(sent, pieces=tuple(re.sub(rb'"id": "cmpl-[^"]*"', b'"id": "cmpl-1"', each) for each in sent.pieces))
+    return data | {"id": "cmpl-1"}
+
+
+def with_no_error(data, _):
+    """`error` beside every good answer, to say that there was none."""
+    return data | {"error": {"code": 0, "message": "ok"}}
+
+
+def as_model(name, since=0):
+    """Another model answers, and says so, from the prompt of that number on."""
+    return edited(lambda data, turn: data | {"model": name} if turn.number >= since else data)
 
 
 def error_inside(sent, turn):
@@ -153,33 +176,12 @@ def other_dialect(sent, turn):
 
 def counts_in_each_event(sent, turn):
     """Usage in every event of the stream, growing, as some servers send it."""
-    if not turn.stream:
-        return sent
-    pieces, spent = [], 0
-    for piece in sent.pieces:
-        data = piece.removeprefix(b"data: ").strip()
-        if data != b"[DONE]" and not (made := json.loads(data)).get("usage"):
-            spent += 1
-            made["usage"] = {"prompt_tokens": len(turn.ids), "completion_tokens": spent}
-            piece = turns.event(made)
-        pieces.append(piece)
-    return replace(sent, pieces=tuple(pieces))
+    spent = count(1)
+    usage = lambda: {"prompt_tokens": len(turn.ids), "completion_tokens": next(spent)}  # noqa: E731
+    return edited(lambda data, _: data if data.get("usage") else data | {"usage": usage()})(sent, turn)
 
 
 _HALF_ERROR = {"message": "upstream overloaded", "status": 529}
-_NAME = f'"model": "{turns.MODEL}"'.encode()
-
-
-def named(name, since=0):
-    """Another model answers, and says so, from the prompt of that number on."""
-
-    def send(sent, turn):
-        told = f'"model": "{name}"'.encode()
-        if turn.number < since:
-            return sent
-        return replace(sent, pieces=tuple(piece.replace(_NAME, told) for piece in sent.pieces))
-
-    return send
 
 
 def packed(spoil):
@@ -221,20 +223,10 @@ def too_long_elsewhere(turn, window, asked):
     return told if isinstance(told, Wire) else turns.error(*told)
 
 
-def second_choice_first(sent, turn):
+def second_choice_first(data, _):
     """Two answers, the one that nobody asked for first."""
-    told = json.loads(sent.pieces[0])
-    other = json.loads(json.dumps(told["choices"][0]))
-    other["index"] = 1
-    other["message" if turn.chat else "text"] = {"role": "assistant", "content": "1000000"} if turn.chat else "1000000"
-    told["choices"].insert(0, other)
-    return replace(sent, pieces=(json.dumps(told).encode(),))
-
-
-def says_no_error(sent, _):
-    """`error` beside every good answer, to say that there was none."""
-    told = json.loads(sent.pieces[0]) | {"error": {"code": 0, "message": "ok"}}
-    return replace(sent, pieces=(json.dumps(told).encode(),))
+    (choice,) = data["choices"]
+    return data | {"choices": [choice | {"index": 1, "message": {"role": "assistant", "content": "1000000"}}, choice]}
 
 
 def many_headers(sent, _):
@@ -270,18 +262,16 @@ def begins_again(*, id_changes):
 
 def repeats(sent, turn):
     """Each event has the whole text so far."""
-    if not turn.stream:
-        return sent
-    pieces, so_far = [], ""
-    for piece in sent.pieces:
-        data = piece.removeprefix(b"data: ").strip()
-        chunk = {} if data == b"[DONE]" else json.loads(data)
-        for choice in chunk.get("choices", ()):
+    so_far = []
+
+    def change(data, _):
+        for choice in data["choices"] if turn.stream else ():
             if text := choice["delta"].get("content"):
-                so_far += text
-                choice["delta"]["content"] = so_far
-        pieces.append(turns.event(chunk) if chunk else piece)
-    return replace(sent, pieces=tuple(pieces))
+                so_far.append(text)
+                choice["delta"]["content"] = "".join(so_far)
+        return data
+
+    return edited(change)(sent, turn)
 
 
 def data_in_lines(sent, turn):
@@ -298,7 +288,7 @@ def filtered_elsewhere(turn):
     return turns.error(400, "The request was blocked.", codes[turn.number % len(codes)])
 
 
-def until(seconds):
+def rate_limited_until(seconds):
     """429 on the first try; `Retry-After` is a point in time, in seconds since 1970."""
 
     def admit(turn):
