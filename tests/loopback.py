@@ -25,6 +25,8 @@ class HttpRequest:
     path: str
     headers: dict[str, str]
     data: bytes = b""
+    is_reused: bool = False
+    """Whether its connection has had a POST before."""
 
     @property
     def body(self):
@@ -45,25 +47,31 @@ class HttpAnswer:
         text = self.body if isinstance(self.body, str | bytes) else json.dumps(self.body)
         return text.encode() if isinstance(text, str) else text
 
+    def send(self, handler):
+        """Write it to the connection of a `BaseHTTPRequestHandler`."""
+        handler.send_response(self.status)
+        fields = {"Content-Type": self.kind, "Content-Length": str(len(self.data)), **self.headers}
+        for name, value in fields.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(self.data)
+
 
 @contextmanager
-def http_server(answer):
+def http_server(answer, *, port=0):
     """Run one while the block lasts; the value is its address without a path. `answer` is called in many threads."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        is_reused = False
 
         def do_GET(self):
             headers = {name.lower(): value for name, value in self.headers.items()}
             data = self.rfile.read(int(headers.get("content-length", 0)))
-            reply = answer(HttpRequest(self.command, self.path, headers, data))
+            request = HttpRequest(self.command, self.path, headers, data, self.is_reused)
+            self.is_reused |= self.command == "POST"
             try:
-                self.send_response(reply.status)
-                fields = {"Content-Type": reply.kind, "Content-Length": str(len(reply.data)), **reply.headers}
-                for name, value in fields.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(reply.data)
+                answer(request).send(self)
             except OSError:
                 self.close_connection = True
 
@@ -79,7 +87,7 @@ def http_server(answer):
         def handle_error(self, *args):
             """Say nothing of clients that hang up: a late thread would print it into another test's output."""
 
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", port), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -25,7 +25,7 @@ _VOUCHES = {"canaries_found"}  # flags that speak for a cell
 _NAIVE_TIMEOUT_S = 3.0
 
 
-def told(record):
+def classification(record):
     """A record's classification in a few words: `invalid server_truncated`, `found (no_usage)`."""
     details = record["details"]
     kind = record["error"]["kind"] if record["error"] else "+".join(details.get("invalid", ()))
@@ -36,7 +36,7 @@ def told(record):
 
 def summary(ran):
     """All cells: `3 found, 3 invalid server_truncated`."""
-    counts = Counter(told(record) for record in ran.records)
+    counts = Counter(classification(record) for record in ran.records)
     return ", ".join(f"{count} {words}" for words, count in sorted(counts.items())) or "nothing recorded"
 
 
@@ -62,7 +62,7 @@ def complaints(fault, ran, seen):
 
 
 def _of_cell(fault, record, *, touched):
-    expect, details, words = fault.expect, record["details"], told(record)
+    expect, details, words = fault.expect, record["details"], classification(record)
     flags = set(details["flags"])
     if not touched or fault.number == 0:
         if record["outcome"] != "found" or flags - _VOUCHES:

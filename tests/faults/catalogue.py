@@ -43,11 +43,11 @@ class Expect:
     @property
     def words(self):
         """In a few words: `invalid server_truncated`."""
-        told = " or ".join(self.outcomes)
+        outcomes = " or ".join(self.outcomes)
         kind = f" {self.error}" if self.error else ""
         why = f" {' or '.join(self.invalid)}" if self.invalid else ""
         flag = f", flagged {' or '.join(self.flags)}" if self.flags else ""
-        return f"{told}{kind}{why}{flag}{', unstable' * self.unstable}{', run ends' if self.stops else ''}"
+        return f"{outcomes}{kind}{why}{flag}{', unstable' * self.unstable}{', run ends' if self.stops else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pytest
 from tests.faults.bench import complaints, finish, naive, start, summary
 from tests.faults.catalogue import CATALOGUE
 from tests.faults.runs import ROOT, pool
-from tests.faults.server import running
+from tests.faults.server import main, running
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def run(request, desk):
     """The run against a fault. Those of all tests are begun at once: a server that hangs keeps no other waiting."""
     tests = [item for item in request.session.items if item.path == request.path]
     names = [item.callspec.params["name"] for item in tests if "name" in item.fixturenames]
-    with pool(2) as processes:
+    with pool(1 if len(names) < 40 else 2) as processes:  # each of them imports everything
         begun = {name: start(CATALOGUE[name], desk, processes) for name in names}
 
         def once(fault):
@@ -63,6 +63,7 @@ def test_the_rows_of_the_docs_are_faults_of_the_catalogue():
     assert [fault.number for fault in CATALOGUE.values() if fault.number] == list(range(1, 101))
 
 
+@pytest.mark.slow
 def test_the_naive_harness_scores_what_it_is_told_and_sees_nothing_wrong_with_a_truncated_prompt(desk):
     shares = {name: naive(CATALOGUE[name], desk) for name in ("honest", "longer_number", "refuses", "truncates_head")}
     assert shares == {
@@ -92,11 +93,11 @@ def content(base_url):
         return json.load(answer)["choices"][0]["message"]["content"]
 
 
-def test_the_server_runs_alone_and_lists_its_faults():
-    command = [sys.executable, "-m", "tests.faults.server"]
-    listed = subprocess.run([*command, "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert [line.split()[0 if line[:3].isspace() else 1] for line in listed.splitlines()] == list(CATALOGUE)
-    command += ["--fault", "refuses", "--port", "0"]
+def test_the_server_runs_alone_and_lists_its_faults(capsys):
+    main(["--list"])
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0 if line[:3].isspace() else 1] for line in listed] == list(CATALOGUE)
+    command = [sys.executable, "-m", "tests.faults.server", "--fault", "refuses", "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             url = process.stdout.readline().strip()

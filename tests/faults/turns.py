@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -125,6 +126,34 @@ class Wire:
     pause_s: float = 0.0
     cut: bool = False
     drip_s: float = 0.0
+
+    def send(self, handler):
+        """Write it to the connection of a `BaseHTTPRequestHandler`."""
+        handler.close_connection = self.cut
+        time.sleep(self.wait_s)
+        if self.cut and not self.pieces:
+            return
+        is_stream = self.kind == EVENTS
+        handler.send_response(self.status)
+        size = {"Transfer-Encoding": "chunked"} if is_stream else {"Content-Length": str(sum(map(len, self.pieces)))}
+        for name, value in {"Content-Type": self.kind, **self.headers, **size}.items():
+            handler.send_header(name, value)
+        if self.drip_s:
+            head, handler._headers_buffer = b"".join(handler._headers_buffer), []
+            for byte in head:
+                handler.wfile.write(bytes([byte]))
+                time.sleep(self.drip_s)
+        handler.end_headers()
+        for piece in self._first_half() if self.cut else self.pieces:
+            time.sleep(self.pause_s)
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if is_stream else piece)
+        if is_stream and not self.cut:
+            handler.wfile.write(b"0\r\n\r\n")
+
+    def _first_half(self):
+        if len(self.pieces) == 1:
+            return (self.pieces[0][: len(self.pieces[0]) // 2],)
+        return self.pieces[: len(self.pieces) // 2]
 
 
 @dataclass(slots=True)
