@@ -4,6 +4,7 @@ import contextlib
 import logging
 import shutil
 import socket
+import socketserver
 import ssl
 import subprocess
 import threading
@@ -22,10 +23,12 @@ HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 ENCRYPT = "encrypt"
 
 
-class Scripted:
+class Scripted(socketserver.ThreadingTCPServer):
     """A server that plays one script a request: bytes are sent, numbers are seconds to wait, `ENCRYPT` says what it
     is, the end hangs up if `hangs_up`. The last script is played again and again.
     """
+
+    daemon_threads = True
 
     def __init__(self, hangs_up=False):
         self.scripts = []
@@ -36,27 +39,14 @@ class Scripted:
         self.is_proxy = False
         self.greets = threading.Event()
         self.greets.set()
-        self._closed = False
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
+        super().__init__(("127.0.0.1", 0), None)
+        self.port = self.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
-        self._accepting = threading.Thread(target=self._accept, daemon=True)
-        self._accepting.start()
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listening.accept()
-            except OSError:
-                return
-            if self._closed:
-                connection.close()
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection):
-        with connection, contextlib.suppress(OSError):
+    def finish_request(self, connection, _address):
+        self.connections += 1
+        with contextlib.suppress(OSError):
             self._play(self._encrypted(connection) if self.tls and not self.is_proxy else connection)
 
     def _encrypted(self, connection):
@@ -92,12 +82,8 @@ class Scripted:
         return head
 
     def close(self):
-        # First its thread has to leave: the next server may have the same descriptor, and one that is about to accept
-        # would take that one's connections.
-        self._closed = True
-        socket.create_connection(("127.0.0.1", self.port), timeout=10).close()
-        self._accepting.join(10)
-        self._listening.close()
+        self.shutdown()
+        self.server_close()
 
 
 def abort_in_flight(url, requests, begun, then=lambda: None):
