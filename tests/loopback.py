@@ -155,7 +155,11 @@ def mixed(asked):
 
 @dataclass
 class Loopback:
-    """The running server. `asked`: how often each prompt with a needle came, by its sha256."""
+    """The running server. `asked`: how often each prompt with a needle came, by its sha256.
+
+    `say` gives a `Said`, an `HttpAnswer`, or an object. `told`: what the server says of itself, by path; such requests
+    are in `looked_up`, and in none of the other lists.
+    """
 
     url: str = ""
     say: Callable[[Asked], Said] = honest
@@ -164,9 +168,20 @@ class Loopback:
     requests: list[Asked] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
-    gets: int = 0
-    told: dict[str, Any] = field(default_factory=dict)  # what it says of itself, by path
+    told: dict[str, Any] = field(default_factory=dict)
+    looked_up: list[str] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def plant(self, *answers):
+        """Give these answers one after another, the last one again and again; functions make them of a body."""
+        coming = list(answers)
+
+        def say(asked):
+            with self.changed:
+                answer = coming.pop(0) if len(coming) > 1 else coming[0]
+            return answer(asked.body) if callable(answer) else answer
+
+        self.say = say
 
     def wait_for(self, requests, timeout_s):
         """Wait until so many trials have been asked, in all."""
@@ -182,11 +197,12 @@ def loopback(say=honest, latency_s=(0.0, 0.0)):
     chance = random.Random(0)
 
     def answer(request):
-        if request.method == "GET":
+        path = request.path.partition("?")[0]
+        if not path.endswith(("/completions", "/embeddings")):
             with state.changed:
-                state.gets += 1
-            told = state.told.get(request.path.partition("?")[0])
-            return HttpAnswer({"error": {"message": "not here"}}, 404) if told is None else HttpAnswer(told)
+                state.looked_up.append(path)
+            told = state.told.get(path, error(404, "not here"))
+            return told if isinstance(told, HttpAnswer) else HttpAnswer(told)
         body = request.body
         prompt = body.get("prompt") or "\n\n".join(each["content"] for each in body.get("messages", ()))
         asked = Asked(prompt, request.headers, body, request.path)
@@ -201,12 +217,13 @@ def loopback(say=honest, latency_s=(0.0, 0.0)):
         time.sleep(chance.uniform(*state.latency_s))
         try:
             said = state.say(asked)
-            if said.raw is None:
-                said = _whole(said, "prompt" in body, said.tokens or len(tokenizer.encode(prompt).ids))
         finally:
             with state.changed:
                 state.in_flight -= 1
-
+        if not isinstance(said, Said):
+            return said if isinstance(said, HttpAnswer) else HttpAnswer(said)
+        if said.raw is None:
+            said = _whole(said, "prompt" in body, said.tokens or len(tokenizer.encode(prompt).ids))
         return HttpAnswer(said.raw, said.status, said.kind, said.headers)
 
     with http_server(answer) as url:
@@ -232,45 +249,3 @@ def good(text="Paris", tokens=7, **more):
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
     return {"choices": [choice], **usage, **more}
-
-
-@dataclass
-class PlantedServer:
-    """A real HTTP server that gives the planted answers one after another, the last one again and again.
-
-    An answer is an `HttpAnswer`, an object, or a function that makes an object of the request's body. `told`: what it
-    says of itself, by path; such requests are in `looked_up`, and in none of the other lists.
-    """
-
-    url: str
-    plan: list[Any] = field(default_factory=list)
-    requests: list[dict[str, Any]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    told: dict[str, Any] = field(default_factory=dict)
-    looked_up: list[str] = field(default_factory=list)
-
-    def plant(self, *answers):
-        self.plan[:] = answers
-
-
-@contextmanager
-def planted_server():
-    """Run one while the block lasts."""
-    state = PlantedServer("")
-    lock = threading.Lock()
-
-    def answer(request):
-        with lock:
-            if not request.path.partition("?")[0].endswith("/completions"):
-                state.looked_up.append(request.path)
-                reply = state.told.get(request.path, error(404, "not here"))
-            else:
-                state.requests.append(request.body)
-                state.paths.append(request.path)
-                reply = state.plan.pop(0) if len(state.plan) > 1 else state.plan[0]
-        reply = reply(request.body) if callable(reply) else reply
-        return reply if isinstance(reply, HttpAnswer) else HttpAnswer(reply)
-
-    with http_server(answer) as url:
-        state.url = f"{url}/v1"
-        yield state

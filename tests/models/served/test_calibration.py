@@ -204,7 +204,7 @@ def test_servers_are_told_to_go_on_with_a_started_answer(planted, begun, chat, s
     model = served_model(planted.url, smol_tokenizer)
     model.respond(begun)
     model.respond(chat(smol_tokenizer, NEEDLE.question))
-    first, second = planted.requests
+    first, second = (request.body for request in planted.requests)
     assert first["messages"][-1] == {"role": "assistant", "content": PREFIX}
     assert (first["continue_final_message"], first["add_generation_prompt"]) == (True, False)
     assert not {"continue_final_message", "add_generation_prompt"} & second.keys()

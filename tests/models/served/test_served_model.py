@@ -72,8 +72,9 @@ def test_what_is_sent(planted, make, raw, mock_tokenizer):
     planted.plant(good())
     request = Request(raw(mock_tokenizer, "The capital is").prompt, "raw", 10, thinking_budget=5)
     make(args={"extra_body": '{"top_k": 1}', "seed": "4"}).respond(request)
-    assert planted.paths == ["/v1/completions"]
-    sent = planted.requests[0]
+    (request,) = planted.requests
+    sent = request.body
+    assert request.path == "/v1/completions"
     assert (sent["prompt"], sent["max_tokens"], sent["temperature"]) == ("The capital is", 15, 0)
     assert (sent["seed"], sent["top_k"], sent["stream"]) == (4, 1, True)
     assert "stop" not in sent
@@ -83,13 +84,13 @@ def test_a_server_teaches_how_it_is_asked(planted, make, question, clock):
     planted.plant(error(400, "stream_options is not supported"), good())
     model = make()
     assert [model.respond(question).text for _ in range(2)] == ["Paris", "Paris"]
-    assert ["stream" in sent for sent in planted.requests] == [True, False, False]
+    assert ["stream" in sent.body for sent in planted.requests] == [True, False, False]
     planted.requests.clear()
     planted.plant(error(400, "'max_tokens' is not supported, use 'max_completion_tokens' instead."), good())
     assert make().respond(question).text == "Paris"
     make(args={"max_tokens_field": "max_completion_tokens"}).respond(question)
-    assert [sent.get("max_completion_tokens") for sent in planted.requests] == [None, 16, 16]
-    assert ["max_tokens" in sent for sent in planted.requests] == [True, False, False]
+    assert [sent.body.get("max_completion_tokens") for sent in planted.requests] == [None, 16, 16]
+    assert ["max_tokens" in sent.body for sent in planted.requests] == [True, False, False]
     assert clock.slept == []
 
 
@@ -98,7 +99,9 @@ def test_azure_addresses(planted, make, question):
     args = {"azure_api_version": "2024-10-21", "azure_deployment": "dep"}
     model = make(planted.url.removesuffix("/v1"), args)
     assert model.respond(question).text == "Paris"
-    assert planted.paths == ["/openai/deployments/dep/chat/completions?api-version=2024-10-21"]
+    assert [request.path for request in planted.requests] == [
+        "/openai/deployments/dep/chat/completions?api-version=2024-10-21"
+    ]
     assert model.identity["azure_deployment"] == "dep"
 
 
@@ -187,7 +190,7 @@ def slots(number):
 
 
 def test_a_prompt_that_has_no_room_alone_either_is_an_error_that_names_the_slots(planted, make, question):
-    planted.told["/props?model=m&autoload=false"] = slots(4)
+    planted.told["/props"] = slots(4)
     planted.plant(good(), good(), error(500, "Context size has been exceeded."))  # two are for calibration
     one = fault(make().respond(replace(question, cell=Cell("niah", 500, 0.0, "x"))))
     assert (one.kind, one.too_long) == ("server", False)
@@ -196,7 +199,7 @@ def test_a_prompt_that_has_no_room_alone_either_is_an_error_that_names_the_slots
 
 
 def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted, make):
-    planted.told["/props?model=m&autoload=false"] = slots(3)
+    planted.told["/props"] = slots(3)
     model = make(workers=2)
     assert model.window == 4096
     assert [event_loop().wait(model._turnstile.enter()) is not None for _ in range(2)] == [True, True]
@@ -282,7 +285,7 @@ def test_the_window_and_where_it_comes_from(planted, model, tmp_path):
     assert (given.window, given.identity["window_source"], planted.looked_up) == (2048, "--model-arg window", [])
     shared = folder_of_run(tmp_path, "one-run")
     assert model(shared).window is None  # what failed is not shared
-    planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 1024}, "total_slots": 4}
+    planted.told["/props"] = {"default_generation_settings": {"n_ctx": 1024}, "total_slots": 4}
     one = model(shared)
     assert "window_source" not in one.identity  # nothing is asked before it is needed
     assert one.window == 1024

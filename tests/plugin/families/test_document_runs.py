@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 import needlework
-from tests.loopback import Said, good, loopback, planted_server
+from tests.loopback import Said, good, loopback
 
 TOWNS = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt")
 FOUNDERS = ("Ida Prell", "Jonas Quist")
@@ -175,7 +175,7 @@ def test_a_vote_is_counted_and_counted_again(project, run, pictures):
 
 
 def test_a_judge_decides_and_the_rule_is_recorded_too(project, run, capsys):
-    with planted_server() as server:
+    with loopback() as server:
         server.plant(good('{"reason": "it is the name", "correct": false}'))
         judge = ("--scorer=judge_documents", "--judge=openai:judge", f"--judge-base-url={server.url}")
         run("--task=doc_position,doc_absent", "--depths=0,25,100", *judge)
@@ -183,7 +183,7 @@ def test_a_judge_decides_and_the_rule_is_recorded_too(project, run, capsys):
     assert {(r["scorer"], r["score"]) for r in content["records"]} == {("judge_documents", 0.0)}
     assert {r["details"]["score"]["rule"] for r in content["records"]} == {"found"}
     assert content["documents"][0]["judge"]["agreement"]["value"] == 0.0
-    sent = [json.dumps(request) for request in server.requests]
+    sent = [json.dumps(request.body) for request in server.requests]
     assert any("does not know" in each for each in sent)
     assert not any("the market of" in each for each in sent)  # the documents are never sent
     capsys.readouterr()

@@ -115,7 +115,7 @@ class Trap:
 
     def open(self, *commands):
         """Give these commands, and require that nothing was reached, read, run or told; how each ended."""
-        before = len(self.server.requests) + self.server.gets
+        before = len(self.server.requests) + len(self.server.looked_up)
         driver = DRIVER.format(root=str(ROOT), log=str(self.log), private=str(self.private))
         environment = {name: value for name, value in os.environ.items() if not name.endswith("_BASE_URL")}
         process = subprocess.run(
@@ -125,7 +125,7 @@ class Trap:
         assert process.returncode == 0, process.stderr
         done = [Done(*each) for each in json.loads(process.stdout)]
         assert self.log.read_text() == ""
-        assert len(self.server.requests) + self.server.gets == before
+        assert len(self.server.requests) + len(self.server.looked_up) == before
         assert not self.executed.exists()
         assert sorted(path.name for path in self.private.iterdir()) == ["diary.txt"]
         assert not any(secret in process.stdout + process.stderr for secret in (KEY, TEXT.strip()))

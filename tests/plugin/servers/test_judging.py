@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.loopback import Said, good, loopback, planted_server
+from tests.loopback import Said, good, loopback
 from tests.plugin.conftest import without_timing
 
 
@@ -17,19 +17,19 @@ def judged(project, server, *args, scorer="judge_evalscope"):
 
 
 def test_a_judge_sees_question_reference_and_answer_and_never_the_context(project):
-    with planted_server() as server:
+    with loopback() as server:
         server.plant(good('{"reasoning": "right", "verdict": 8}'))
         judged(project, server)
         records = project.records()
 
     assert {(record["score"], record["scorer"]) for record in records} == {(0.8, "judge_evalscope")}
-    sent = [json.dumps(request) for request in server.requests]
+    sent = [json.dumps(request.body) for request in server.requests]
     assert all(any(record["expected"][0] in each for each in sent) for record in records)
     assert max(map(len, sent)) < 3000
 
 
 def test_replies_that_cannot_be_read_are_errors_and_only_the_judge_is_asked_again(project):
-    with planted_server() as server:
+    with loopback() as server:
         server.plant(good("I would say eight."))
         result = judged(project, server, scorer="judge_documents")
         first = len(server.requests)
@@ -49,7 +49,7 @@ def test_replies_that_cannot_be_read_are_errors_and_only_the_judge_is_asked_agai
 
 
 def test_several_judges_decide_by_majority_and_their_agreement_is_told(project):
-    with planted_server() as yes, planted_server() as no:
+    with loopback() as yes, loopback() as no:
         yes.plant(good('{"correct": true}'))
         no.plant(good('{"correct": false}'))
         result = project.run(
@@ -67,10 +67,10 @@ def test_several_judges_decide_by_majority_and_their_agreement_is_told(project):
 def test_a_prompt_of_ones_own_judges_and_another_text_is_another_recipe(project):
     prompt = project.pytester.path / "grade.txt"
     prompt.write_text("Question: {question}\nRight: {reference}\nSaid: {answer}\nGRADE: C or I", encoding="utf-8")
-    with planted_server() as server:
+    with loopback() as server:
         server.plant(good("GRADE: C"))
         judged(project, server, f"--judge-prompt={prompt}", scorer="judge_prompt")
-        sent = json.dumps(server.requests[0])
+        sent = json.dumps(server.requests[0].body)
         prompt.write_text("{question} {reference} {answer}: yes or no?", encoding="utf-8")
         judged(project, server, f"--judge-prompt={prompt}", scorer="judge_prompt")
 
@@ -87,7 +87,7 @@ def test_a_run_says_who_judges_where_that_is_not_as_published_or_the_model_itsel
     project.run(*few).stdout.fnmatch_lines(
         ["needlework: preset evalscope: as published, a language model judges*here match does*"]
     )
-    with planted_server() as server:
+    with loopback() as server:
         server.plant(good('{"verdict": 7}'))
         project.run(*few, "--judge=openai:judge", f"--judge-base-url={server.url}")
 
