@@ -18,8 +18,6 @@ from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, Score, Scorer, outcome_of
 from tests.scoring.material import Exchange, Judge, Judging
 
-pytest_plugins = ["pytester"]
-
 FOUND = Score(1.0, "found")
 PARTIAL = Score(0.5, "partial")
 WRONG = Score(0.0, "wrong")
@@ -145,46 +143,6 @@ def test_references_of_other_kinds():
     assert as_reference("48213") == Reference(("48213",))
 
 
-_SUITE = """
-from types import SimpleNamespace
-import pytest
-from needlework.scoring.match.match import MATCH
-from needlework.pytest_plugin.run_state import run_state
-
-def exchange(answer, **more):
-    plain = dict(answer=answer, reference={"answers": ["48213"]}, error_kind=None, finish_reason="stop",
-                 scorer=None, judging=None, asked_again=())
-    return SimpleNamespace(**{**plain, **more})
-
-def test_records(assert_scored, pytestconfig):
-    score = assert_scored(exchange("It is 48213.", asked_again=(exchange("No."),)))
-    assert score == 1
-    scored = run_state(pytestconfig).scored
-    assert scored.score is score
-    assert (scored.scorer, scored.version) == ("match", MATCH.version)
-    assert [each.score.value for each in scored.again] == [0]
-
-def test_never_raises_and_the_last_counts(assert_scored, pytestconfig):
-    assert run_state(pytestconfig).scored is None, "of another test"
-    assert_scored(exchange("x"), scorer="no_such")
-    assert_scored(exchange("x", error_kind="oom"), scorer="match")
-    assert run_state(pytestconfig).scored.error_kind == "oom"
-
-def test_explains(assert_scored):
-    assert assert_scored(exchange("It is 48214."), scorer="match") >= 0.9
-"""
-
-
-def test_the_fixture_records_and_explains(pytester):
-    pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
-    pytester.makepyfile(_SUITE)
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
-    result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(
-        ["*score 0 (wrong) >= 0.9*", "*scorer: match v*", "*why: no accepted value in the answer*"]
-    )
-
-
 KNOWN = Record(
     model="m", task="niah", needle="code", length=400, depth=50.0, repeat=0, outcome="wrong", score=0.0, scorer="match",
     scorer_version=SCORERS["match"].version, answer="48213", why="as before",
@@ -266,23 +224,6 @@ def scores(ahead, exchanges, scorer=None):
     return [ahead.score(each, scorer) for each in exchanges]
 
 
-def test_judges_are_asked_as_many_at_once_as_they_bear():
-    ahead, exchanges = added(judge := MeetingJudge(together=3), 6)
-    scored = scores(ahead, exchanges)  # one after the other would never meet
-
-    assert [each.score and each.score.value for each in scored] == [0.8] * 6
-    assert len(judge.asked) == 6
-    alone = MeetingJudge()
-    assert scored == [score_all(replace(each, judging=Judging({"judge": alone}))) for each in exchanges]
-
-
-def test_nobody_is_asked_before_a_test_has_said_by_what_it_scores():
-    ahead, exchanges = added(judge := MeetingJudge(), 3)
-    # `match` can tell, and asks nobody.
-    assert [each.scorer for each in scores(ahead, exchanges, "match")] == ["match"] * 3
-    assert judge.asked == []
-
-
 def test_what_comes_later_is_begun_as_it_comes():
     judge, ahead = MeetingJudge(), BackgroundScoring()
     first, *others = waiting(judge, 4)
@@ -291,7 +232,8 @@ def test_what_comes_later_is_begun_as_it_comes():
         ahead.add(each)
 
     assert judge.has_asked(4)
-    assert all(each.score for each in scores(ahead, others))
+    alone = Judging({"judge": MeetingJudge()})
+    assert scores(ahead, others) == [score_all(replace(each, judging=alone)) for each in others]
     assert len(judge.asked) == 4
 
 

@@ -14,7 +14,7 @@ from needlework.scoring.plain_text import content_words, flatten, normalize, nor
 from needlework.scoring.published.data_sets import card_ratio
 from needlework.scoring.published.opencompass import squeeze
 from needlework.scoring.recording import as_reference, score_exchange, without_escapes
-from needlework.scoring.registry import SCORERS
+from needlework.scoring.registry import SCORERS, scorer_named
 from needlework.scoring.scores import Reference, outcome_of
 from tests.scoring.material import Exchange
 
@@ -83,11 +83,18 @@ def test_values_verdicts_and_details(scorer):
         assert list(differences(scorer, as_reference({"answers": [], **table["reference"]}), table["rows"])) == []
 
 
-def test_unknown_scorers_name_the_closest_first():
-    from needlework.scoring.registry import scorer_named
-
-    with pytest.raises(ValueError, match="unknown scorer 'matsch': use one of match,"):
-        scorer_named("matsch")
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("matsch", "use one of match,"),
+        ("json:nothing", "cannot be imported (AttributeError: "),
+        ("nowhere:at_all", "cannot be imported (ModuleNotFoundError: "),
+        ("json:__doc__", "is a str; give a Scorer or a function"),
+    ],
+)
+def test_what_is_no_scorer_says_why(name, problem):
+    with pytest.raises(ValueError, match=re.escape(f"scorer {name!r}: {problem}")):
+        scorer_named(name)
 
 
 @given(st.integers(-999_999, 999_999), st.integers(-999_999, 999_999))

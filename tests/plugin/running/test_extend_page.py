@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import needlework
+from needlework.core.errors import InputError
 from needlework.core.settings import Places
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.prompt import StoredRun, StoredTrials
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, tasks_marked
+from needlework.results.prompt import StoredRun, rebuild
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 
@@ -26,24 +28,11 @@ def page(project):
     return write
 
 
-PRESET = """
-[harbour]
-[[harbour.suite]]
-task = "berths"
-lengths = "500"
-depths = "50"
-"""
-
-
-def test_a_task_of_ones_own_is_asked_scored_and_written_and_a_preset_names_it(project, page):
+def test_a_task_of_ones_own_is_asked_scored_and_written(project, page):
     page("A task of your own")
     assert project.run("test_berths.py", "-v").parseoutcomes() == {"scored": 6}
     rows = {(record["task"], record["score"], record["outcome"]) for record in project.records()}
     assert rows == {("berths", 1.0, "found")}
-
-    (project.pytester.path / "harbour.toml").write_text(PRESET, encoding="utf-8")
-    options = ("--preset=harbour.toml", "--model=mock:perfect", "--corpus=pydoc", "--run-name=h")
-    assert project.pytester.runpytest("-p", "no:cacheprovider", *options).parseoutcomes() == {"scored": 1}
 
 
 @pytest.fixture
@@ -64,14 +53,47 @@ def installed(project):
     return install
 
 
-def test_a_package_brings_a_task_by_entry_point(project, page, installed):
+PRESET = """
+[harbour]
+[[harbour.suite]]
+task = "berths"
+lengths = "500"
+depths = "50"
+"""
+
+
+def test_a_package_brings_a_task_by_entry_point_and_a_preset_names_it(project, page, installed):
     page("A task of your own")
     installed("tasks", "berths = harbour:BERTHS")
-    assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
+    (project.pytester.path / "harbour.toml").write_text(PRESET, encoding="utf-8")
+    options = ("--preset=harbour.toml", "--model=mock:perfect", "--corpus=pydoc", "--run-name=r")
+    assert project.pytester.runpytest("-p", "no:cacheprovider", *options).parseoutcomes() == {"scored": 1}
     given = {"task": "berths", "lengths": "500", "depths": "50", "corpus": "pydoc", "model": ["mock:perfect"]}
     settings = resolve_settings(given, {}, project.runs, user_suites=[{"task": "berths"}])
     trial = StoredTrials(StoredRun(settings, Places(project.runs))).build("berths-len500-depth50-berth-r0")
     assert "lies at berth" in trial.prompt.text
+
+
+GIVES = """
+from dataclasses import replace
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
+
+def pytest_needlework_tasks(config):
+    return [{}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ('replace(TASKS["niah"])', "'niah': is the name of another task already*"),
+        ('replace(TASKS["niah"], name="Two words")', "'Two words': *small letters*"),
+        ('replace(TASKS["niah"], name="x", suite={"lenths": "1k"})', "*lenths*did you mean lengths?*"),
+    ],
+)
+def test_what_is_no_good_task_is_one_line(project, given, line):
+    project.has_hooks(GIVES.format(given))
+    project.run().stderr.fnmatch_lines([f"ERROR: *{line}"])
 
 
 def test_an_entry_point_that_does_not_load_is_one_line(project, page, installed):
@@ -81,64 +103,25 @@ def test_an_entry_point_that_does_not_load_is_one_line(project, page, installed)
     project.run("test_berths.py").stderr.fnmatch_lines([line])
 
 
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [("nihh", "did you mean niah?"), ("needlebnch", "did you mean needlebench"), ("x", "use one of niah,")],
-)
-def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, line):
-    project.asks(name)
+def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project):
+    project.asks("nihh")
     result = project.run()
-    result.stderr.fnmatch_lines([f"ERROR: @pytest.mark.cells: '{name}': {line}*"])
+    result.stderr.fnmatch_lines(["ERROR: @pytest.mark.cells: 'nihh': did you mean niah?"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+    for name, near in (("needlebnch", "did you mean needlebench"), ("x", "use one of niah,")):
+        with pytest.raises(InputError, match=near):
+            tasks_marked(name, TASKS)
 
 
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        ('replace(TASKS["niah"])', "'niah': is the name of another task already*"),
-        ('replace(TASKS["niah"], name="Two words")', "'Two words': *small letters*"),
-        ('replace(TASKS["niah"], name="x", suite={"lenths": "1k"})', "*lenths*did you mean lengths?*"),
-        ('"niah"', "'niah': is no Task*"),
-    ],
-)
-def test_what_is_no_good_task_is_one_line(project, given, line):
-    project.has_hooks(
-        f"""
-        from dataclasses import replace
-        from needlework.haystack_fixtures.tasks.catalogue import TASKS
-
-        def pytest_needlework_tasks(config):
-            return [{given}]
-        """
-    )
-    project.run().stderr.fnmatch_lines([f"ERROR: *{line}"])
-
-
-def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project, page):
+def test_a_scorer_of_ones_own_judges_a_run_that_is_over_and_one_that_goes_on(project, page):
     page("A scorer of your own")
+    project.run("test_needles.py")
+    assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "strict:only_the_value"]) == 0
+    (again,) = (project.runs / "r").glob("rescored-*/results.json")
+    assert {record["score"] for record in json.loads(again.read_text(encoding="utf-8"))["records"]} == {0.0}
     assert project.run("test_needles.py", "--scorer=strict:only_the_value").parseoutcomes() == {"scored": 6}
     verdicts = {(record["scorer"], record["score"], record["why"][:8]) for record in project.records()}
     assert verdicts == {("strict:only_the_value", 0.0, "expected")}  # the mock answers in a sentence
-    project.run("test_needles.py", name="s")
-    assert needlework.main(["rescore", str(project.runs / "s"), "--scorer", "strict:only_the_value"]) == 0
-    (again,) = (project.runs / "s").glob("rescored-*/results.json")
-    assert {record["score"] for record in json.loads(again.read_text(encoding="utf-8"))["records"]} == {0.0}
-
-
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        ("strict:nothing", "cannot be imported (AttributeError: *"),
-        ("nowhere:at_all", "cannot be imported (ModuleNotFoundError: *"),
-        ("strict:__doc__", "is a NoneType; give a Scorer or a function*"),
-        ("mach", "use one of match*"),
-    ],
-)
-def test_a_scorer_that_is_none_is_one_line_before_the_first_cell(project, page, name, line):
-    page("A scorer of your own")
-    result = project.run("test_needles.py", f"--scorer={name}")
-    result.stderr.fnmatch_lines([f"ERROR: --scorer: '{name}': {line}"])
-    assert not (project.runs / "r" / "results.json").exists()
 
 
 def test_a_model_of_ones_own_is_asked(project, page, installed):
@@ -193,13 +176,30 @@ def test_a_trackers_hook_is_handed_every_score(project, page):
     assert "report.html" in noted
 
 
-@pytest.mark.parametrize("raised", ["RuntimeError('no disk')", "SystemExit(0)"])
-def test_a_report_of_ones_own_that_fails_is_one_line_and_keeps_the_exit_code(project, raised):
-    project.has_hooks(f"def pytest_needlework_report(config, report, folder):\n    raise {raised}\n")
+FAULTY_RECORD_HOOK = """
+def pytest_needlework_record(config, record):
+    record.why = "mine"
+    record.details.flags.append("mine")
+    raise ValueError("a fault of the hook")
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "line"),
+    [
+        ("def pytest_needlework_report():\n    raise SystemExit(0)", "report failed (SystemExit: 0); our own files*"),
+        (FAULTY_RECORD_HOOK, "record failed (ValueError: a fault of the hook); our own files are whole"),
+    ],
+)
+def test_a_hook_that_fails_is_one_line_and_keeps_out_and_changes_no_record(project, hook, line):
+    project.has_hooks(hook)
     result = project.run("test_needles.py")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["score 100 %*", "*pytest_needlework_report failed (*; our own files are whole"])
-    assert len(project.records()) == 6
+    result.stdout.fnmatch_lines(["score 100 %*", f"pytest_needlework_{line}"])
+    assert len(project.journal()) == len(project.records()) == 6
+    assert "mine" not in {
+        each for r in (*project.journal(), *project.records()) for each in (r["why"], *r["details"]["flags"])
+    }
 
 
 def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project):
@@ -213,6 +213,7 @@ def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project):
             "*test_niah?niah-len400-depth50-code-r0?*",
             "*score 0 (wrong) >= 0.5*",
             "*scorer: match v*",
+            "*why: *",
             "FAILED test_needles.py::test_niah[[]niah-len*-depth50-code-r0]*",
             "*2 failed,*4 scored*",
         ]
@@ -228,6 +229,19 @@ def test_a_failure_after_scoring_keeps_the_score_and_half_a_surrogate_in_it_ends
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*RuntimeError: * mine*", "*1 failed*"])
     assert [record["outcome"] for record in project.records()] == ["found"]
+
+
+def test_of_several_scores_the_last_counts_and_a_trial_without_one_is_an_error(project):
+    project.test_does(
+        "exchange = generate(cell)",
+        "if cell.depth:",
+        "    assert_scored(exchange, scorer='no_such')",
+        "    assert_scored(exchange)",
+    )
+    project.run("--depths=0,50", "--lengths=400")
+    without, scored = project.records()
+    assert "the test asked the model and scored nothing: call assert_scored" in without["error"]["message"]
+    assert (without["outcome"], scored["outcome"], scored["scorer"]) == ("error", "found", "match")
 
 
 TWO = """
@@ -309,29 +323,19 @@ def test_a_haystack_is_a_cells_prompt_with_or_without_the_cell(haystack):
 
 def test_a_cell_of_ones_own_is_scored(generate, assert_scored):
     assert assert_scored(generate(Cell("niah", 500, 30.0, "code"))) == 1
-"""
 
-NEEDS_A_CELL = """
-from needlework.haystack_fixtures import Cell
-
-def test_a(haystack): pass
-def test_b(cell): pass
-def test_c(generate): generate(Cell("niah", 500, 30.0, "city"))
+def test_without_a_cell_there_is_no_haystack(haystack): pass
+def test_without_a_cell_there_is_none(cell): pass
+def test_of_another_needle(generate): generate(Cell("niah", 500, 30.0, "city"))
 """
 
 
-def test_plain_tests_have_the_runs_model_and_ask_any_cell(project):
+def test_plain_tests_have_the_runs_model_and_ask_any_cell_of_its_tasks(project):
     project.pytester.makepyfile(test_needles=PLAIN)
     result = project.run(*TWO_CELLS)
 
-    result.stdout.fnmatch_lines(["*3 passed,*1 scored*"])
+    result.stdout.fnmatch_lines(["*1 failed, 3 passed, 2 errors, 1 scored*"])
     assert [record["id"] for record in project.records()] == ["niah-len500-depth30-code-r0"]
-
-
-def test_what_needs_a_cell_says_so_in_a_line(project):
-    project.pytester.makepyfile(test_needles=NEEDS_A_CELL)
-    result = project.run()
-
     result.stdout.fnmatch_lines_random(
         [
             'haystack: needs a cell: mark the test with @pytest.mark.cells("niah")*',

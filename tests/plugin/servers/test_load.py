@@ -60,20 +60,6 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
     assert set(seen["faults"]) == {"", *FAULTS}, "every fault was met"
 
 
-@pytest.mark.parametrize(
-    ("concurrency", "workers", "line"), [(2, 3, "2 workers, not -n 3: --concurrency 2 lets no more"), (5, 2, "")]
-)
-@pytest.mark.slow
-def test_workers_together_keep_to_the_concurrency(concurrency, workers, line, tmp_path):
-    grid = ("--depths=0:100:10", "--repeats=2", f"-n{workers}", f"--concurrency={concurrency}", "-v")
-    with storm_server(latency_s=0.05) as storm:
-        output = output_of(begin(tmp_path, storm.url, *grid))
-        seen = storm.seen()
-    assert "20 scored" in output
-    assert line in output
-    assert seen["most_in_flight"] <= concurrency
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(workers, tmp_path):

@@ -1,6 +1,5 @@
 """A run that is told to end, or reaches its cap, ends at once, writes the same files, says so, and decides no gate."""
 
-import json
 import os
 import re
 import signal
@@ -178,26 +177,6 @@ def test_a_signal_while_files_are_written_does_not_stop_that(project):
 
     assert result.ret == 0
     assert project.json("manifest.json")["recorded"] == 6
-
-
-def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project):
-    project.has_hooks(
-        """
-        def pytest_needlework_record(config, record):
-            record.why = "mine"
-            record.details.flags.append("mine")
-            raise ValueError("a fault of the hook")
-        """
-    )
-    result = project.run()
-
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["pytest_needlework_record failed (ValueError: a fault of the hook); *"])
-    records = [json.loads(line) for line in project.file("journal.jsonl").splitlines()]
-    assert len(records) == 6
-    for record in (*records, *project.records()):
-        assert record["why"] != "mine"
-        assert "mine" not in record["details"]["flags"]
 
 
 # -- waiting for a server ----------------------------------------------------------------------------------------
