@@ -4,11 +4,8 @@ import json
 import os
 import random
 import socket
-import subprocess
-import sys
 from functools import partial
 from importlib import resources
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -86,22 +83,21 @@ def each_damaged(data, count, label):
     return [damaged(data, chance) for _ in range(count * ROUNDS)]
 
 
-@pytest.mark.parametrize("ending", ["toml", "jsonl"])
-def test_damaged_needles(ending, tmp_path, tokenizer):
-    rows = "\n".join(map(json.dumps, NEEDLE_ROWS))
-    path, chance = tmp_path / f"needles.{ending}", random.Random(SEED)
-    files = each_damaged((NEEDLES if ending == "toml" else rows).encode(), 60, ending)
-    usable = 0
-    for data in files:
+def lines_of(rows):
+    """A file of JSON lines."""
+    return "\n".join(map(json.dumps, rows if isinstance(rows, list) else [rows])).encode()
+
+
+def test_damaged_needles(tmp_path, tokenizer):
+    chance, usable = random.Random(SEED), 0
+    files = [("toml", data) for data in each_damaged(NEEDLES.encode(), 60, "toml")]
+    files += [("jsonl", data) for data in each_damaged(lines_of(NEEDLE_ROWS), 60, "jsonl")]
+    for ending, data in (*files, *(("jsonl", lines_of(swapped(NEEDLE_ROWS, chance))) for _ in range(60 * ROUNDS))):
+        path = tmp_path / f"needles.{ending}"
         path.write_bytes(data)
-        usable += not complaint(lambda: load_needle_set(str(path), "en"))
+        usable += not complaint(lambda path=path: load_needle_set(str(path), "en"))
         complaint(run_of(tokenizer, tmp_path, needle_set=str(path)))
-    assert usable > 4
-    for _ in files if ending == "jsonl" else ():
-        rows_of_other_types = swapped(NEEDLE_ROWS, chance)
-        lines = rows_of_other_types if isinstance(rows_of_other_types, list) else [rows_of_other_types]
-        path.write_text("\n".join(map(json.dumps, lines)))
-        complaint(run_of(tokenizer, tmp_path, needle_set=str(path)))
+    assert usable > 9
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=20), st.sampled_from(["chat", "raw"]))
@@ -224,23 +220,12 @@ def test_damaged_tokenizer_folders(name, tmp_path):
         complaint(use)
 
 
-ROOT = Path(__file__).parent.parent.parent
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A real run of two tasks: its folder."""
     runs = tmp_path_factory.mktemp("runs")
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest",
-            "--task=niah,multi_needle", "--controls=none", "--language=en", "--lengths=500,700", "--depths=0,60",
-            "--corpus=pydoc",
-            "--model=mock:rate=0.6", f"--results-dir={runs}", "--run-name=r",
-        ],
-        cwd=ROOT, capture_output=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout.decode()
+    grid = {"task": "niah,multi_needle", "language": "en", "lengths": "500,700", "depths": "0,60", "corpus": "pydoc"}
+    needlework.run(**grid, controls="none", model="mock:rate=0.6", results_dir=runs, run_name="r")
     return runs / "r"
 
 

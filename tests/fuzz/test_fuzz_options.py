@@ -102,7 +102,7 @@ LARGE = {"preset": ("quick",), "run_name": (), "task": ()}
 
 
 @pytest.mark.parametrize(
-    "number", [*range(16), *(pytest.param(number, marks=pytest.mark.slow) for number in range(16, 200))]
+    "number", [*range(8), *(pytest.param(number, marks=pytest.mark.slow) for number in range(8, 200))]
 )
 def test_junk(number, project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none-at-all")
