@@ -107,6 +107,19 @@ def test_a_folder_is_enough(project, folder):
     assert "gap" in project.json("manifest.json")["questions"]
 
 
+def test_documents_that_are_fewer_than_the_window_are_all_asked_about_in_one_length(run, project):
+    result = run("--lengths=window", "--depths=50", "--retriever=none", "--model-arg=window=50000")
+    result.stdout.fnmatch_lines(
+        ["--lengths window: *00 tokens, what the documents fill; the window of mock:perfect has 50,000"]
+    )
+    records = project.records()
+    assert {record["outcome"] for record in records} == {"found"}
+    (length,) = {record["length"] for record in records if record["task"] != "doc_size"}
+    assert length % 100 == 0
+    # All but the last of the others, which is shortened, are there whole.
+    assert min(len(each["reference"]["documents"]) for each in records if each["task"] == "doc_position") >= 29
+
+
 WRITTEN = (*OWN, "--task=doc_position", "--lengths=800", "--depths=50", "--questions-model=openai:writer")
 
 

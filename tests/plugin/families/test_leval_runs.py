@@ -1,8 +1,6 @@
 """Runs of L-Eval's tasks and with retrievers, on two documents of ours in its layout."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -50,9 +48,6 @@ def test_the_second_answer_of_sci_fi_is_stored_with_the_first(run, project, mode
     (record,) = project.records()
     assert record["response"]["text"] == "The answer is True. [fact: The answer is False.]"
     assert record["score"] == 1
-    run("-k", "sci_fi", name="wrong", model="mock:error=timeout")
-    (failed,) = project.records("wrong")
-    assert failed["outcome"] == "error"
 
 
 def test_what_is_asked_twice_is_not_probed_for_stability(run, project):
@@ -98,7 +93,7 @@ KEY = "sk-planted-embedder-key-4711"
 @pytest.fixture
 def run_retrievers(project, monkeypatch):
     tree = ["Where did the pear tree stand?\nA. behind the mill\nB. by the church"]
-    ferry = ["On which day did the ferry run_retrievers?\nA. Mondays\nB. Thursdays", "What ran?\nA. ferry\nB. bus"]
+    ferry = ["On which day did the ferry run?\nA. Mondays\nB. Thursdays", "What ran?\nA. ferry\nB. bus"]
     rows = [row(LONG_TREE, tree, ["A"]), row(LONG_FERRY, ferry, ["B", "A"])]
     written(project.pytester.mkdir("data") / "tpo.jsonl", rows)
     project.asks("leval")
@@ -111,9 +106,9 @@ def run_retrievers(project, monkeypatch):
 
 def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run_retrievers, project):
     with loopback(embeddings) as server:
-        result = run_retrievers(
-            "--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={server.url}"
-        )
+        url = server.url.replace("http://", "http://me:planted-password@")
+        result = run_retrievers("--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={url}")
+        assert server.requests[0].headers["authorization"].startswith(("Bearer", "Basic"))
     result.stdout.fnmatch_lines(
         ["mock:perfect · leval_tpo · questions_bm25", "  task * retriever * score % * whole % * words % * tokens"]
     )
@@ -133,6 +128,8 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run_re
     assert "retrieval_answer_recall" in project.file("results.csv").splitlines()[0]
     assert "Search in place of reading everything" in project.file("report.html")
     assert project.json("manifest.json")["embedders"] == {"openai:words": f"openai:words {server.url}"}
+    for path in [*project.runs.rglob("*"), *(project.pytester.path / "cache").rglob("*")]:
+        assert not path.is_file() or not re.search(f"{KEY}|planted-password".encode(), path.read_bytes()), path
 
 
 def test_a_plan_counts_the_chunks_and_not_the_documents(run_retrievers, project):
@@ -141,24 +138,3 @@ def test_a_plan_counts_the_chunks_and_not_the_documents(run_retrievers, project)
     run_retrievers("--retriever=bm25", "--retrieve=1")
     sent = sum(record["prompt"]["tokens"] for record in project.records())
     assert 0.5 * sent < int(counted.replace(",", "")) < 2 * sent
-
-
-def test_an_arms_prompt_is_made_again_without_the_embedder_and_no_file_has_its_key(run_retrievers, project):
-    with loopback(embeddings) as server:
-        url = server.url.replace("http://", "http://me:planted-password@")
-        run_retrievers("--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={url}")
-        assert server.requests[0].headers["authorization"].startswith(("Bearer", "Basic"))
-    for arm in ("bm25", "dense"):
-        cell = f"leval_tpo-len1200-depthall-doc1_q0_{arm}-r0"
-        words = ["prompt", str(project.runs / "r"), cell, "--read", str(project.pytester.path)]
-        done = subprocess.run(
-            [sys.executable, "-m", "needlework", *words],
-            capture_output=True, check=False, cwd=project.pytester.path,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert b"The ferry ran on Thursdays." in done.stdout
-    for path in [*project.runs.rglob("*"), *(project.pytester.path / "cache").rglob("*")]:
-        if path.is_file():
-            content = path.read_bytes()
-            assert KEY.encode() not in content, path
-            assert b"planted-password" not in content, path

@@ -153,24 +153,3 @@ def test_a_server_is_asked_for_its_windows_and_the_smallest_holds_for_all_models
         project.run(*given, "--model=openai:large", model="openai:m")
     lengths = {(record["model"], record["length"]) for record in project.records()}
     assert lengths == {("openai:m", 700), ("openai:large", 700)}
-
-
-def test_documents_that_are_fewer_than_the_window_are_all_asked_about_in_one_length(project):
-    folder = project.pytester.mkdir("documents")
-    towns = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt", "Idle", "Jarrow")
-    for n, town in enumerate(towns):
-        text = " ".join(f"The market of {town} sold {7 * n + month} baskets in month {month}." for month in range(9))
-        (folder / f"{n}.txt").write_text(f"The town of {town} was founded by {town}a Quist{n} on a hill. {text}")
-    project.asks("documents")
-    given = ("--preset=own-documents", "--documents=documents", "--retriever=none", "--model-arg=window=50000")
-    result = project.run(*given, "--lengths=window", "--depths=50", "--verify-prompts")
-    result.stdout.fnmatch_lines(
-        ["--lengths window: *00 tokens, what the documents fill; the window of mock:perfect has 50,000"]
-    )
-    records = project.records()
-    assert {record["outcome"] for record in records} == {"found"}
-    (length,) = {record["length"] for record in records if record["task"] != "doc_size"}
-    # All but the last of the others, which is shortened, are there whole.
-    whole = [len(record["reference"]["documents"]) for record in records if record["task"] == "doc_position"]
-    assert length % 100 == 0
-    assert min(whole) >= len(towns) - 1
