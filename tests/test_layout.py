@@ -42,18 +42,22 @@ def is_type_checking(node):
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
+@cache
 def imported(path, *, at_import):
     """Modules and names that a module imports; `at_import`: only what runs when it is imported."""
+    names: list[str] = []
     waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
         if at_import and (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or is_type_checking(node)):
             continue
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        waiting += ast.iter_child_nodes(node)
+            names += [alias.name for alias in node.names]
+        # No import stands in an expression.
+        waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+    return names
 
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
@@ -154,15 +158,26 @@ def test_the_packages_import_nothing_that_only_developers_install():
             assert not found, f"{path} imports {found}"
 
 
-def test_collecting_cells_loads_no_model_library(tmp_path):
-    code = (
-        "import sys, pytest\n"
-        "pytest.main(['benchmarks', '--collect-only', '-q', '-p', 'no:cacheprovider'])\n"
-        f"print('LOADED', sorted({HEAVY!r} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+def done_by(code):
+    """What a process of its own prints that ends well."""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
 
-    assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+
+def test_collecting_cells_loads_no_model_library_nor_what_only_tests_need():
+    """In a checkout pytest loads tests/conftest.py for `--pyargs` too; `needlework matrix` starts its runs so."""
+    output = done_by(
+        "import os, sys, pytest\n"
+        "sys.modules['hypothesis'] = None  # as after `make benchmark`\n"
+        "os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # hypothesis' own plugin\n"
+        "words = '-p needlework.plugin -p no:cacheprovider --collect-only -q --lengths 500'\n"
+        "code = pytest.main([*words.split(), '--pyargs', 'needlework.benchmarks'])\n"
+        f"print('LOADED', sorted({HEAVY!r} & set(sys.modules)))\n"
+        "sys.exit(code)\n"
+    )
+    assert "niah-len500" in output
+    assert "LOADED []" in output
 
 
 # What a run needs only later: loaded with the first answer, it would hold up those that come with it.
@@ -176,7 +191,7 @@ LATER = {
 
 
 def test_the_first_answer_is_kept_without_what_is_needed_later(tmp_path):
-    code = (
+    output = done_by(
         f"import os, sys, pytest\nLATER = {LATER!r}\n"
         "from needlework.pytest_plugin.run_state import RunState\n"
         "store = RunState.store_answer\n"
@@ -188,24 +203,7 @@ def test_the_first_answer_is_kept_without_what_is_needed_later(tmp_path):
         "words = '-s -p no:cacheprovider -p no:anyio --corpus pydoc --model mock:sleep=0.01'.split()\n"
         f"pytest.main(['benchmarks', *words, '--results-dir', {str(tmp_path)!r}])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-
-    assert "LOADED []" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
-
-
-def test_a_run_by_package_needs_nothing_that_only_tests_need():
-    """In a checkout pytest loads tests/conftest.py for `--pyargs` too; `needlework matrix` starts its runs so."""
-    code = (
-        "import os, sys, pytest\n"
-        "sys.modules['hypothesis'] = None  # as after `make benchmark`\n"
-        "os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'  # hypothesis' own plugin\n"
-        "words = '-p needlework.plugin -p no:cacheprovider --collect-only -q --lengths 500'\n"
-        "sys.exit(pytest.main([*words.split(), '--pyargs', 'needlework.benchmarks']))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert "niah-len500" in done.stdout
+    assert "LOADED []" in output
 
 
 def test_each_task_is_asked_by_one_benchmark():

@@ -24,27 +24,23 @@ AUTOLOAD = ("-p", "needlework.autoload")
 
 
 @pytest.mark.parametrize(
-    ("words", "pyargs", "loads"),
+    ("words", "pyargs", "folder", "loads"),
     [
-        (["needlework.benchmarks"], True, True),
-        (["--model", "mock:perfect", "needlework.benchmarks.test_niah::test_needle"], True, True),
-        (["needlework.benchmarks"], False, False),
-        (["needlework"], True, False),
-        (["needlework.benchmarks_of_mine"], True, False),
-        ([str(ROOT / "benchmarks" / "test_niah.py") + "::test_needle"], False, True),
-        ([str(ROOT / "tests")], False, False),
-        (["benchmarks"], False, False),
-        (["--pyargs", "-k", "needle"], True, False),
-        ([], True, False),
+        (["needlework.benchmarks"], True, "/", True),
+        (["--model", "mock:perfect", "needlework.benchmarks.test_niah::test_needle"], True, "/", True),
+        (["needlework.benchmarks"], False, "/", False),
+        (["needlework"], True, "/", False),
+        (["needlework.benchmarks_of_mine"], True, "/", False),
+        ([str(ROOT / "benchmarks" / "test_niah.py") + "::test_needle"], False, "/", True),
+        ([str(ROOT / "tests")], False, "/", False),
+        (["--pyargs", "-k", "needle"], True, "/", False),
+        ([], True, "/", False),
+        (["benchmarks"], False, ROOT, True),
+        (["benchmarks"], False, ROOT / "tests", False),
     ],
 )
-def test_a_run_asks_for_our_benchmarks_by_module_or_by_path(tmp_path, words, pyargs, loads):
-    assert asks_for_benchmarks(words, pyargs, tmp_path) is loads
-
-
-def test_a_relative_path_is_seen_from_where_pytest_was_called():
-    assert asks_for_benchmarks(["benchmarks"], False, ROOT)
-    assert not asks_for_benchmarks(["benchmarks"], False, ROOT / "tests")
+def test_a_run_asks_for_our_benchmarks_by_module_or_by_path(words, pyargs, folder, loads):
+    assert asks_for_benchmarks(words, pyargs, Path(folder)) is loads
 
 
 def test_another_projects_run_loads_one_small_module_and_gets_no_option(pytester):
@@ -73,21 +69,24 @@ def test_another_projects_run_loads_one_small_module_and_gets_no_option(pytester
     assert not (pytester.path / "results").exists()
 
 
-def test_our_modules_are_loaded_as_they_are_and_tests_with_their_assertions_rewritten(pytester):
+@pytest.mark.parametrize("more", [(), ("-p", "needlework.plugin")], ids=["once", "though the project has it"])
+def test_our_modules_are_loaded_once_as_they_are_and_tests_with_their_assertions_rewritten(pytester, more):
     pytester.makeconftest(
-        """
+        f"""
         import sys
 
+        pytest_plugins = {more[1:]}
+
         def pytest_collection_finish():
-            rewritten = {type(module.__loader__).__name__: name for name, module in sys.modules.items()
-                         if name.startswith("needlework.") and not name.startswith("needlework.benchmarks")}
+            rewritten = {{type(module.__loader__).__name__: name for name, module in sys.modules.items()
+                         if name.startswith("needlework.") and not name.startswith("needlework.benchmarks")}}
             assert list(rewritten) == ["SourceFileLoader"], rewritten
             tests = sys.modules["needlework.benchmarks.test_niah"]
             assert type(tests.__loader__).__name__ == "AssertionRewritingHook"
         """
     )
 
-    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus=pydoc", "--collect-only")
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *more, *CELLS, "--corpus=pydoc", "--collect-only")
 
     run.stdout.fnmatch_lines(["*2 tests collected*"])
 
@@ -96,7 +95,7 @@ def test_benchmarks_run_in_an_empty_folder_wherever_the_named_folders_lie(pytest
     here = pytester.mkdir("here")
     pytester.mkdir("texts").joinpath("a.txt").write_text("One sentence of many. " * 900)
     monkeypatch.chdir(here)
-    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus", "../texts", "--run-name=r")
+    run = pytester.runpytest_inprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus", "../texts", "--run-name=r")
 
     run.stdout.fnmatch_lines(["needlework: preset quick, model mock:perfect, results in results/runs/r", "*2 scored*"])
     made = {path.name for path in (here / "results" / "runs" / "r").iterdir()}
@@ -135,25 +134,15 @@ def test_the_help_of_run_has_our_options_alone(capsys):
 
 
 def test_the_command_of_a_checkout_is_told_where_there_is_none(pytester):
-    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, "benchmarks", "--plan")
+    run = pytester.runpytest_inprocess(*QUICK, *AUTOLOAD, "benchmarks", "--plan")
 
     run.stderr.fnmatch_lines(["*unrecognized arguments: --plan*", "*elsewhere: needlework run ..."])
-
-
-def test_a_plugin_that_the_project_has_already_is_not_loaded_again(pytester):
-    pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
-
-    run = pytester.runpytest_subprocess(
-        *QUICK, *AUTOLOAD, "-p", "needlework.plugin", *CELLS, "--corpus=pydoc", "--collect-only"
-    )
-
-    run.stdout.fnmatch_lines(["*2 tests collected*"])
 
 
 def test_an_option_of_the_projects_own_that_has_a_name_of_ours_is_one_line(pytester):
     pytester.makeconftest('def pytest_addoption(parser): parser.addoption("--model")')
 
-    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS)
+    run = pytester.runpytest_inprocess(*QUICK, *AUTOLOAD, *CELLS)
 
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = filter(None, run.stderr.lines)

@@ -8,6 +8,7 @@ import pytest
 from perf import gpu
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_card_says_so_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert gpu.main([]) == 0

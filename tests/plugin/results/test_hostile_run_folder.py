@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -74,8 +74,7 @@ model = "mock:half"
 EVIL = "from pathlib import Path\nPath({mark!r}).write_text('executed')\n"
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(NamedTuple):
     """How a command ended."""
 
     code: int
@@ -159,20 +158,20 @@ LIES = {
     "key": {"api_key_env": "CANARY_KEY"},
     "header": {"model_arg": ["header.X-Team=ENV:CANARY_KEY"]},
 }
-TRICKS = (*LIES, "folder")
 
 
 def lie(trap, run, trick):
-    if trick == "folder":
-        change(run, suites={"corpus": str(trap.private)})
-    else:
+    if trick in LIES:
         change(run, {"tokenizer": "server", "base_url": trap.server.url} | LIES[trick])
+    else:
+        change(run, suites={"corpus": str(trap.private)})
 
 
 def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap):
-    for trick in TRICKS:
+    tricks = (*LIES, "folder")
+    for trick in tricks:
         lie(trap, trap.run(trick), trick)
-    commands = [(program, trick) for program in ("prompt", "page") for trick in TRICKS]
+    commands = [(program, trick) for program in ("prompt", "page") for trick in tricks]
     done = trap.open(*((program, str(trap.run(trick)), CELL) for program, trick in commands))
     for (_, trick), each in zip(commands, done, strict=True):
         assert each.code != 0
@@ -205,28 +204,16 @@ def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch):
 
 def others(run):
     """The other commands that read a run, on this one."""
-    results = str(run / "results.json")
-    launch = (
-        "launch", "local", "--shards=2", "--dry-run", "--", "--pyargs", "needlework.benchmarks", "--model=mock:half",
-        "--task=niah", "--lengths=400", "--depths=50", f"--results-dir={run.parent}", f"--run-name={run.name}",
+    results, into = run / "results.json", f"--results-dir={run.parent} --run-name={run.name}"
+    cells = f"--pyargs needlework.benchmarks --model=mock:half --task=niah --lengths=400 --depths=50 {into}"
+    commands = (
+        f"compare {run} {run}", f"export {run} --to inspect", f"history {run.parent}",
+        f"judge {results} --judge=mock:judge --rival-model=x", f"judge-audit {run}",
+        f"launch local --shards=2 --dry-run -- {cells}", f"leaderboard {run}", f"leval-export {run}",
+        "matrix matrix.toml --plan", f"merge {run}", f"plot {run}", f"questions check {run} {results}",
+        f"rescore {run} --scorer keyword", f"score leval {results}", f"status {run}",
     )  # fmt: skip
-    return {
-        "compare": ("compare", str(run), str(run)),
-        "export": ("export", str(run), "--to", "inspect"),
-        "history": ("history", str(run.parent)),
-        "judge": ("judge", results, "--judge=mock:judge", "--rival-model=x"),
-        "judge-audit": ("judge-audit", str(run)),
-        "launch": launch,
-        "leaderboard": ("leaderboard", str(run)),
-        "leval-export": ("leval-export", str(run)),
-        "matrix": ("matrix", "matrix.toml", "--plan"),
-        "merge": ("merge", str(run)),
-        "plot": ("plot", str(run)),
-        "questions": ("questions", "check", str(run), results),
-        "rescore": ("rescore", str(run), "--scorer", "keyword"),
-        "score": ("score", "leval", results),
-        "status": ("status", str(run)),
-    }
+    return {words.split()[0]: words.split() for words in commands}
 
 
 @pytest.mark.slow
@@ -234,7 +221,7 @@ def test_no_other_command_obeys_all_ways_at_once(trap):
     """A private folder is named wherever a path is."""
     run = trap.run()
     trap.add_code(run)
-    for trick in TRICKS:
+    for trick in (*LIES, "folder"):
         lie(trap, run, trick)
     judge = {"judge": ["openai:judge"], "judge_base_url": [trap.server.url], "judge_prompt": str(trap.private)}
     served = {"serve": "touch executed --port {port}", "gate": ["not worse"], "baseline": str(trap.private)}
