@@ -297,26 +297,14 @@ class Recorder:
         from needlework.pytest_plugin import last_lines
         from needlework.results.run.finish import write_step_summary
 
-        finished = self._finished
-        screen = last_lines.screen_of(terminalreporter, self._settings)
         terminalreporter.ensure_newline()
-        after = [
-            *last_lines.verdict_lines(
-                self._verdicts, self._gatekeeper, finished, self.folder, self.folder.pace(self._records), self._records
-            ),
-            *((line, "red") for line in (self._fault, self._broken_report) if line),
-        ]
-        below = list(screen.shown(iter([*last_lines.latency_lines(finished, screen), *after])))
-        lines: Iterable[last_lines.Line] = ()
-        if finished is not None:
-            about = (finished, self._records, self.folder, windows_of(self.folder.facts))
-            if screen.verbose < 1:
-                lines = last_lines.short_lines(*about, len(below), screen)
-            else:
-                lines = last_lines.long_lines(*about, screen)
-        for line, color in (*screen.shown(iter(lines)), *below):
+        faults = [line for line in (self._fault, self._broken_report) if line]
+        end = last_lines.SessionEnd(
+            self._finished, self._records, self.folder, self._verdicts, self._gatekeeper, faults
+        )
+        for line, color in last_lines.end_lines(end, last_lines.screen_of(terminalreporter, self._settings)):
             terminalreporter.write_line(line, **({color: True} if color else {}))
-        write_step_summary(finished.report if finished else None)
+        write_step_summary(self._finished.report if self._finished else None)
 
 
 def shared_cells(tests: Iterable[tuple[str, Cell]]) -> frozenset[Cell]:
