@@ -70,20 +70,6 @@ def test_every_outcome_is_explained():
     assert named - set(OUTCOMES) <= {"unclear"}
 
 
-# Types of docs/architecture.md that the glossary explains to users, by the glossary's word.
-TYPES = {
-    "Cell": "cell", "Suite": "suite", "Task": "task", "Trial": "trial", "Response": "response", "Score": "score",
-    "Record": "record", "Needle": "needle", "Preset": "preset", "Scorer": "scorer", "Journal": "journal",
-}  # fmt: skip
-
-
-def test_a_word_of_the_glossary_names_the_class_of_that_name():
-    words = set(re.findall(r"^- \*\*([a-z ]+)\*\*: ", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
-    code = "\n".join(map(text_of, python_files()))
-    assert [name for name in TYPES if not re.search(rf"^class {name}\b", code, re.MULTILINE)] == []
-    assert set(TYPES.values()) <= words
-
-
 def test_the_types_of_the_architecture_page_are_classes():
     page = (PAGE.parent / "architecture.md").read_text(encoding="utf-8")
     table = page.split("## The types")[1].split("\n## ")[0]

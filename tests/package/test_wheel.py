@@ -123,20 +123,3 @@ def test_a_project_keeps_its_own_modules_and_options_of_our_names(base, elsewher
 
     assert "2 passed" in own.stdout, own.stdout + own.stderr
     assert "2 scored" in ours.stdout, ours.stdout + ours.stderr
-
-
-def test_a_project_opts_in_by_its_conftest(base, elsewhere):
-    for name, text in OWN.items():
-        if name not in ("conftest.py", "test_own.py"):
-            (elsewhere / name).parent.mkdir(exist_ok=True)
-            (elsewhere / name).write_text(text, encoding="utf-8")
-    (elsewhere / "conftest.py").write_text('pytest_plugins = ("needlework.plugin",)')
-    (elsewhere / "test_cells.py").write_text(
-        "import pytest, scoring, results\n"
-        "@pytest.mark.cells('niah')\n"
-        "def test_needle(cell, generate, assert_scored):\n"
-        "    assert_scored(generate(cell))\n"
-    )
-    done = run(base, elsewhere, "pytest", "test_cells.py", *CELLS[2:])
-
-    assert "2 scored" in done.stdout, done.stdout + done.stderr

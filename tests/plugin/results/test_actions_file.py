@@ -22,41 +22,38 @@ def commands(step):
     return textwrap.dedent(block[1]) if block else line[1]
 
 
-class Checkout:
-    """A checkout in which the file's commands run; the model is the only thing that is added."""
+@pytest.fixture
+def job(tmp_path):
+    """Runs the job in a checkout, where the model is the only thing that is added: exit code, and what was said."""
+    copy_checkout(tmp_path)
+    shim = tmp_path / ".venv" / "bin" / "pytest"
+    shim.parent.mkdir(parents=True)
+    quiet = "-p no:cacheprovider -p no:hypothesispytest -p no:randomly"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pytest {quiet} --model "$MODEL" "$@"\n')
+    shim.chmod(0o755)
+    usual = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
+    usual |= {"PYTHONPATH": str(tmp_path), "NEEDLEWORK_CACHE": str(CACHE)}
 
-    def __init__(self, folder):
-        self.folder = folder
-        copy_checkout(folder)
-        shim = folder / ".venv" / "bin" / "pytest"
-        shim.parent.mkdir(parents=True)
-        quiet = "-p no:cacheprovider -p no:hypothesispytest -p no:randomly"
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pytest {quiet} --model "$MODEL" "$@"\n')
-        shim.chmod(0o755)
-
-    def job(self, event, model):
-        """Run the job; its exit code, and what it wrote on the terminal."""
-        usual = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
-        paths = {"PYTHONPATH": str(self.folder), "NEEDLEWORK_CACHE": str(CACHE)}
-        env = usual | paths | {"GITHUB_EVENT_NAME": event, "MODEL": model}
-        done = self._run(commands("Run"), env)
-        if done.returncode == 0 and event == "schedule":
-            assert self._run(commands("Keep as the baseline"), env).returncode == 0
-        shutil.rmtree(self.folder / "results" / "runs" / "ci")  # the next job begins without it
-        return done.returncode, done.stdout
-
-    def _run(self, script, env):
+    def step(name, event, model):
         # As GitHub runs a step.
         return subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", script], cwd=self.folder, env=env, timeout=200,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            ["bash", "-e", "-o", "pipefail", "-c", commands(name)], cwd=tmp_path, timeout=200, check=False,
+            env=usual | {"GITHUB_EVENT_NAME": event, "MODEL": model}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
         )  # fmt: skip
+
+    def run(event, model):
+        done = step("Run", event, model)
+        if done.returncode == 0 and event == "schedule":
+            assert step("Keep as the baseline", event, model).returncode == 0
+        shutil.rmtree(tmp_path / "results" / "runs" / "ci")  # the next job begins without it
+        return done.returncode, done.stdout
+
+    return run
 
 
 @pytest.mark.slow
-def test_a_checkpoint_that_lost_37_points_is_stopped_and_an_equal_one_is_not(tmp_path):
-    checkout = Checkout(tmp_path)
-
+def test_a_checkpoint_that_lost_37_points_is_stopped_and_an_equal_one_is_not(job):
     for event, model, code, line in (
         ("schedule", "mock:rate=0.92", 0, ""),
         ("pull_request", "mock:rate=0.55", 1, "  FAIL  all"),
@@ -64,6 +61,6 @@ def test_a_checkpoint_that_lost_37_points_is_stopped_and_an_equal_one_is_not(tmp
         ("schedule", "mock:rate=0.55", 1, ""),  # a worse run is no new baseline
         ("pull_request", "mock:rate=0.92", 0, ""),
     ):
-        status, output = checkout.job(event, model)
+        status, output = job(event, model)
         assert status == code, output
         assert line in output.split("gate not worse")[-1]

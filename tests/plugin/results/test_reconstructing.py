@@ -38,9 +38,6 @@ def needlework(program, folder, *words):
     )  # fmt: skip
 
 
-OWLS = "niah-len2000-depth50-owls-r0"
-
-
 @pytest.mark.slow
 def test_every_prompt_of_every_task_and_language_is_made_again(project, tmp_path):
     project.asks("niah", "multi_needle", "parallel")
@@ -69,9 +66,8 @@ def test_every_prompt_of_every_task_and_language_is_made_again(project, tmp_path
     assert done.stdout.split(b"\0")[:-1] == [saved[record["key"]] for record in records]
 
 
-@pytest.fixture
-def own_text(project):
-    """A run on the user's own files, named as one types them: from where one is."""
+def test_a_run_on_files_of_the_users_from_another_folder_and_when_they_have_changed(project, tmp_path, capsys):
+    """They are named as one types them: from where one is."""
     folder = Path(project.pytester.path)
     (folder / "docs").mkdir()
     for part in range(3):
@@ -80,20 +76,13 @@ def own_text(project):
     (folder / "owls.toml").write_text('[[needle]]\nneedle="Ada keeps owls."\nquestion="What?"\nanswer="owls"\n')
     (folder / "asked.toml").write_text('[[en.message]]\nrole="user"\ncontent="Read.\\n{context}\\n{question}"\n')
     project.run("--corpus=docs", "--needle-set=owls.toml", "--prompt=asked.toml", "--lengths=2000", "--depths=50")
-    return project.runs / "r"
-
-
-def test_from_another_folder(own_text, tmp_path):
-    main = "import needlework; sys.exit(needlework.main(sys.argv[1:]))"
-    done = needlework(main, tmp_path, "prompt", str(own_text), OWLS, "--read", str(own_text.parents[2]))
+    words = ("prompt", str(project.runs / "r"), "niah-len2000-depth50-owls-r0")
+    run_main = "import needlework; sys.exit(needlework.main(sys.argv[1:]))"
+    done = needlework(run_main, tmp_path, *words, "--read", str(folder))
 
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.count(b"Zebra") > 50
     assert b"Ada keeps owls." in done.stdout
-
-
-def test_a_file_that_has_changed_or_is_not_named_is_refused(own_text, project, capsys):
-    words = ("prompt", str(own_text), OWLS)
     assert main(words) == 2
     assert "lies outside the run's folder: if it is yours, give --read /" in capsys.readouterr().err
     for file, before, after in (
@@ -101,12 +90,11 @@ def test_a_file_that_has_changed_or_is_not_named_is_refused(own_text, project, c
         ("owls.toml", "owls.", "hens."),
         ("asked.toml", "Read.", "See."),
     ):
-        path = project.pytester.path / file
-        text = path.read_text()
-        path.write_text(text.replace(before, after))
-        assert main((*words, "--read", str(project.pytester.path))) == 1
+        text = (folder / file).read_text()
+        (folder / file).write_text(text.replace(before, after))
+        assert main((*words, "--read", str(folder))) == 1
         shown = capsys.readouterr()
         assert shown.out == ""
         (line,) = shown.err.splitlines()
         assert re.search(r"not the prompt that was sent: sha256 \w+, recorded \w+", line)
-        path.write_text(text)
+        (folder / file).write_text(text)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import needlework
 from needlework.core.errors import InputError
 from needlework.core.settings import Places
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.tasks.catalogue import TASKS, tasks_marked
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, tasks_marked, with_tasks
 from needlework.results.prompt import StoredRun, rebuild
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
@@ -74,26 +75,24 @@ def test_a_package_brings_a_task_by_entry_point_and_a_preset_names_it(project, p
     assert "lies at berth" in trial.prompt.text
 
 
-GIVES = """
-from dataclasses import replace
-from needlework.haystack_fixtures.tasks.catalogue import TASKS
+def test_what_is_no_good_task_is_one_line(project):
+    niah = TASKS["niah"]
+    for task, problem in (
+        (niah, "is the name of another task already"),
+        (replace(niah, name="Two words"), "small letters"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            with_tasks([task])
+    project.has_hooks(
+        """
+        from dataclasses import replace
+        from needlework.haystack_fixtures.tasks.catalogue import TASKS
 
-def pytest_needlework_tasks(config):
-    return [{}]
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        ('replace(TASKS["niah"])', "'niah': is the name of another task already*"),
-        ('replace(TASKS["niah"], name="Two words")', "'Two words': *small letters*"),
-        ('replace(TASKS["niah"], name="x", suite={"lenths": "1k"})', "*lenths*did you mean lengths?*"),
-    ],
-)
-def test_what_is_no_good_task_is_one_line(project, given, line):
-    project.has_hooks(GIVES.format(given))
-    project.run().stderr.fnmatch_lines([f"ERROR: *{line}"])
+        def pytest_needlework_tasks(config):
+            return [replace(TASKS["niah"], name="x", suite={"lenths": "1k"})]
+        """
+    )
+    project.run().stderr.fnmatch_lines(["ERROR: *lenths*did you mean lengths?*"])
 
 
 def test_an_entry_point_that_does_not_load_is_one_line(project, page, installed):
