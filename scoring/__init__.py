@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from needlework.scoring.scores import Reference, Score, Scorer
 
 _HOME = {
-    "Reference": "needlework.scoring.scores",
-    "Score": "needlework.scoring.scores",
-    "Scorer": "needlework.scoring.scores",
-    "scorer_named": "needlework.scoring.registry",
-    "scorer_of": "needlework.scoring.registry",
+    **dict.fromkeys(("Reference", "Score", "Scorer"), "needlework.scoring.scores"),
+    **dict.fromkeys(("scorer_named", "scorer_of"), "needlework.scoring.registry"),
 }
 __all__ = ["Reference", "Score", "Scorer", "scorer_named", "scorer_of"]
 

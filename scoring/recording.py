@@ -130,16 +130,16 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
 def _scorer(scorer: ScorerLike, judging: Judging | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
     """The scorer to use, and whether it asks judges. One that a test names itself is used as it is."""
     if not isinstance(scorer, str):
-        return as_scorer(scorer), False
+        return scorer if isinstance(scorer, Scorer) else scorer_of(scorer), False
     if judging is None:
         if scorer.startswith(JUDGE):
             raise ValueError(f"{scorer} needs a judge: give --judge SPEC")
-        return as_scorer(scorer), False
+        return scorer_named(scorer), False
     rule, style = choose_scorers(scorer, judging.strategy if of_suite else "auto", judging.prompt, absent=absent)
     if style is None:
-        return as_scorer(rule or scorer), False
+        return scorer_named(rule or scorer), False
     judge = judge_scorer(judging, style)
-    return (judge if rule is None else recall_scorer(as_scorer(rule), judge)), True
+    return (judge if rule is None else recall_scorer(scorer_named(rule), judge)), True
 
 
 def _by_judge(answer: str, reference: Reference, judging: Judging, unclear: Score) -> Score:
@@ -185,17 +185,6 @@ def knows_absence(scorer: str) -> bool:
     """Whether a scorer of that name knows what is right where the answer is absent."""
     documents = (DOCUMENTS.name, f"{JUDGE}{DOCUMENTS.name}")
     return scorer in (ABSTAIN.name, *documents, "+".join(documents))
-
-
-def as_scorer(scorer: ScorerLike) -> Scorer:
-    """Turn a name or any `(answer, reference) -> Score | float` into a scorer."""
-    if isinstance(scorer, Scorer):
-        return scorer
-    if isinstance(scorer, str):
-        return scorer_named(scorer)
-    if not callable(scorer):
-        raise TypeError(f"a scorer is a name, a Scorer or a callable, not {type(scorer).__name__}")
-    return scorer_of(scorer)
 
 
 def as_reference(reference: object) -> Reference:

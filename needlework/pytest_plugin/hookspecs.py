@@ -21,10 +21,7 @@ def pytest_needlework_tasks(config: pytest.Config) -> Sequence[Task] | None:
     """Give tasks of your own; a test asks their cells by `@pytest.mark.cells("my_task")`.
 
     Called once, before anything is collected: it is seen in plug-ins, and in the `conftest.py` of the folder that
-    pytest is started in or given. See docs/extend.md::
-
-        def pytest_needlework_tasks(config):
-            return [MY_TASK]
+    pytest is started in or given.
     """
 
 
@@ -32,22 +29,14 @@ def pytest_needlework_tasks(config: pytest.Config) -> Sequence[Task] | None:
 def pytest_needlework_record(config: pytest.Config, record: Record) -> None:
     """Called with the record of each trial that ended, in that order, by the process that writes.
 
-    What is changed here changes nothing: it is a copy, and the journal has the record already::
-
-        def pytest_needlework_record(config, record):
-            if record.outcome == "error":
-                print(record.id, record.why)
+    What is changed here changes nothing: it is a copy, and the journal has the record already.
     """
 
 
 @pytest.hookspec
 def pytest_needlework_report(config: pytest.Config, report: RunReport, folder: Path) -> None:
     """Called when a run's files, made from `report`, are in `folder`; once in a session that ran a cell,
-    also where it was interrupted (`report.planned` is then more than its records)::
-
-        def pytest_needlework_report(config, report, folder):
-            rows = [f"{panel.name}\t{panel.overall.mean}\t{panel.overall.n}" for panel in report.panels]
-            (folder / "scores.tsv").write_text("\\n".join(rows) + "\\n", encoding="utf-8")
+    also where it was interrupted (`report.planned` is then more than its records).
     """
 
 
@@ -58,8 +47,5 @@ def pytest_needlework_more_cells(config: pytest.Config) -> Sequence[Cell] | None
 
     Called in the process that writes the results, when everything has run, and again when those cells have; `None`
     ends the run, and so does an empty list. needlework names what undecided gates need, and what an adaptive run asks
-    next; a `conftest.py` is asked when it names nothing::
-
-        def pytest_needlework_more_cells(config):
-            return [replace(cell, repeat=cell.repeat + 1) for cell in cells_that_i_doubt()]
+    next; a `conftest.py` is asked when it names nothing: `[replace(cell, repeat=cell.repeat + 1), ...]`.
     """

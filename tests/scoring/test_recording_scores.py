@@ -119,7 +119,7 @@ def _broken(_answer, _reference):
         (Exchange(), lambda _answer, _reference: Score(0.0, "wrong", details={"x": {1}}), "harness", "JSON"),  # type: ignore[dict-item]
         (Exchange(), lambda _answer, _reference: Score(1.0, "wrong"), "harness", "a score of 1 is not 'wrong'"),
         (Exchange(), lambda _answer, _reference: Score(0.0, "found"), "harness", "a score of 0 is not 'found'"),
-        (Exchange(), 7, "harness", "a scorer is"),
+        (Exchange(), 7, "harness", "int: TypeError: 'int' object is not callable"),
         (Exchange(reference=None), "match", "harness", "a reference needs"),
         (Exchange(reference={}), "match", "harness", "a reference needs"),
         (Exchange(reference=Reference(())), "match", "harness", "no value"),

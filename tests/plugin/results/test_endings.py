@@ -2,7 +2,6 @@
 where pytest-benchmark is asked for them.
 """
 
-
 SHORT = "-qv"  # neither quiet nor verbose: the tests' project adds -v where nothing is said
 
 

@@ -12,7 +12,7 @@ from needlework.core.errors import InputError
 from needlework.core.settings import Places
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, tasks_marked, with_tasks
-from needlework.results.prompt import StoredRun, rebuild
+from needlework.results.prompt import StoredRun, StoredTrials
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 
