@@ -13,20 +13,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from needlework.core.grid import slug
+from needlework.results import style
 from needlework.results.report.boards import MEANINGS as BOARDS
 from needlework.results.report.documents import MEANINGS as RETRIEVAL
 from needlework.results.report.tasks import MEANINGS as TASKS
-from needlework.results.style import (
-    COLORS,
-    DIFFERENCES,
-    ColorsName,
-    color_of,
-    dark,
-    difference_color,
-    fit,
-    one_line,
-    percent1,
-)
 
 # Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so
 # that the mark on the page cannot be forged by a text that looks like one.
@@ -63,12 +53,12 @@ def shown(text: str, limit: int) -> Shown:
 
 def on_one_line(text: str, columns: int = 300) -> str:
     """Return a name or a sentence: one line, not endless, and nothing in it that moves the text after it."""
-    return visible(fit(one_line(text), columns, "…"))
+    return visible(style.fit(style.one_line(text), columns, "…"))
 
 
 def percent_number(score: float) -> int | float:
     """Return a score in 0..1 as the percent that the page prints, rounded by the rule of `percent1`."""
-    value = float(percent1(score))
+    value = float(style.percent1(score))
     return int(value) if value.is_integer() else value
 
 
@@ -89,7 +79,7 @@ def page(
     data: Mapping[str, Any],
     *,
     details: str = "",
-    colors: ColorsName,
+    colors: style.ColorsName,
     notice: Sequence[str],
     fields: Mapping[str, Any],
 ) -> str:
@@ -98,16 +88,16 @@ def page(
     `data`: what the script reads; `details`: the trials, packed; `notice`: what was left out of them; `fields`: what
     else the template asks for.
     """
-    style = asset("page.css") + palette_css(colors)
+    css = asset("page.css") + palette_css(colors)
     if template == "comparison":
-        style += asset("comparison.css") + differences_css()
+        css += asset("comparison.css") + differences_css()
     script = f'"use strict";\n(() => {{\n{asset("page.js")}{asset(f"{template}.js")}}})();\n'
     return (
         environment()
         .get_template(f"{template}.html.j2")
         .render(
-            policy=policy(style, script),
-            style=trusted(style),
+            policy=policy(css, script),
+            style=trusted(css),
             script=trusted(script),
             data=trusted(script_json(data)),
             details=details,
@@ -127,21 +117,23 @@ def policy(style: str, script: str) -> str:
 
 
 @cache
-def palette_css(colors: ColorsName) -> str:
+def palette_css(colors: style.ColorsName) -> str:
     """Return a class for each percent, `c0` to `c100`, and the colour bar, in the pictures' colours."""
-    lines = [_color_class(f"c{value}", color_of(value / 100, colors)) for value in range(101)]
-    return "\n".join([*lines, f".bar{{background:linear-gradient(to right,{','.join(COLORS[colors])})}}", ""])
+    lines = [_color_class(f"c{value}", style.color_of(value / 100, colors)) for value in range(101)]
+    return "\n".join([*lines, f".bar{{background:linear-gradient(to right,{','.join(style.COLORS[colors])})}}", ""])
 
 
 @cache
 def differences_css() -> str:
     """Return a class for each whole point of B - A, `by-100` to `by100`, and their colour bar."""
-    lines = [_color_class(f"by{value}", difference_color(value / 100)) for value in range(-100, 101)]
-    return "\n".join([*lines, f".bar.differences{{background:linear-gradient(to right,{','.join(DIFFERENCES)})}}", ""])
+    lines = [_color_class(f"by{value}", style.difference_color(value / 100)) for value in range(-100, 101)]
+    return "\n".join(
+        [*lines, f".bar.differences{{background:linear-gradient(to right,{','.join(style.DIFFERENCES)})}}", ""]
+    )
 
 
 def _color_class(name: str, color: tuple[int, int, int]) -> str:
-    return f".{name}{{background-color:#{bytes(color).hex()};color:#{'fff' if dark(color) else '000'}}}"
+    return f".{name}{{background-color:#{bytes(color).hex()};color:#{'fff' if style.dark(color) else '000'}}}"
 
 
 def digest(text: str) -> str:

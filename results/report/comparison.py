@@ -7,19 +7,12 @@ from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED
 from needlework.results.records.samples import grouped
 from needlework.results.report.charts import score_lines
 from needlework.results.report.section import Section, Table, filled_table, section_lines
+from needlework.results.statistics import wording
 from needlework.results.statistics.comparison import comparison
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, samples_for_p
 from needlework.results.statistics.panels import Share, Tally
-from needlework.results.statistics.wording import (
-    interval_words,
-    p_words,
-    points1,
-    points_cells,
-    score_and_interval,
-    share_cell,
-)
 from needlework.results.style import NONE, counted, length_label, length_labels, one_line, percent1
 
 LOSSES = "losses as misses"
@@ -40,8 +33,8 @@ def _named(run: comparison.ComparedRun) -> str:
     test = run.pair.whole.counted if run.pair and run.verdict in ("worse", "better") else None
     if test is None:
         return one_line(run.name)
-    ends = interval_words(test)
-    return f"{one_line(run.name)} ({points1(test.mean)} points{f', 95 % sure: {ends}' if ends else ''})"
+    ends = wording.interval_words(test)
+    return f"{one_line(run.name)} ({wording.points1(test.mean)} points{f', 95 % sure: {ends}' if ends else ''})"
 
 
 def comparison_lines(runs: Sequence[comparison.ComparedRun]) -> list[str]:
@@ -193,8 +186,12 @@ def task_sentence(task: comparison.TaskDifference) -> str:
     difference, pairs = task.whole.difference, counted(task.whole.n, "pair")
     if difference is None:
         return "no pair of scores"
-    ends = f"95 % interval {interval_words(difference)}" if interval_words(difference) else "no interval: few samples"
-    return f"B - A = {points1(difference.mean)} points ({ends}), n = {pairs} · {task.whole.verdict}"
+    ends = (
+        f"95 % interval {wording.interval_words(difference)}"
+        if wording.interval_words(difference)
+        else "no interval: few samples"
+    )
+    return f"B - A = {wording.points1(difference.mean)} points ({ends}), n = {pairs} · {task.whole.verdict}"
 
 
 def tasks_table(tasks: Sequence[comparison.TaskDifference]) -> Table:
@@ -230,7 +227,7 @@ def _group_table(caption: str, name: str, labels: Iterable[str], groups: Iterabl
         (
             label,
             *_mean_cells(group),
-            *points_cells(group.difference),
+            *wording.points_cells(group.difference),
             str(group.n),
             str(group.unscored),
         )
@@ -241,21 +238,25 @@ def _group_table(caption: str, name: str, labels: Iterable[str], groups: Iterabl
 
 def _difference_cells(test: comparison.GroupDifference, losses: bool) -> tuple[str, ...]:
     """B - A, its interval, B - A with losses as misses where these are shown, the adjusted p."""
-    as_misses = points_cells(test.counted)[0] if losses else NONE
-    return (*points_cells(test.difference), as_misses, NONE if test.p_adjusted is None else p_words(test.p_adjusted))
+    as_misses = wording.points_cells(test.counted)[0] if losses else NONE
+    return (
+        *wording.points_cells(test.difference),
+        as_misses,
+        NONE if test.p_adjusted is None else wording.p_words(test.p_adjusted),
+    )
 
 
 def _mean_cells(group: comparison.GroupDifference) -> Iterator[str]:
     """`80.0 (70.0–87.3)` of A and of B, percent."""
     for mean, ends in zip(group.means, group.intervals, strict=True):
-        yield share_cell(Share(mean, ends.low, ends.high) if ends else Share(mean))
+        yield wording.share_cell(Share(mean, ends.low, ends.high) if ends else Share(mean))
 
 
 def score_cell(scores: Tally) -> str:
     """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` with undecided answers."""
     if scores.range is None:
-        return share_cell(scores.share)
-    return ", ".join(text for text in score_and_interval(scores) if text != NONE)
+        return wording.share_cell(scores.share)
+    return ", ".join(text for text in wording.score_and_interval(scores) if text != NONE)
 
 
 def _at_length(scores: Tally | None) -> str:

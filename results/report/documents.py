@@ -7,10 +7,9 @@ from needlework.results.report.charts import ARMS, document_charts, size_depth_w
 from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.report.tasks import extremes_words
 from needlework.results.statistics import wording
-from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores
+from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Vote
 from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Tally, range_of
-from needlework.results.statistics.votes import Vote
 from needlework.results.style import NONE, counted, length_label, one_line
 
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")

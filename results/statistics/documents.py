@@ -1,8 +1,11 @@
-"""Own documents: positions, sizes, search."""
+"""Own documents: positions, sizes, votes; search."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import fsum
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import fsum, sqrt
+from statistics import fmean
+from typing import Any, Literal
 
 from msgspec import Struct, structs
 from msgspec.structs import asdict
@@ -14,7 +17,7 @@ from needlework.results.statistics.agreement import Agreement, agreement
 from needlework.results.statistics.depth import DepthEffect, depth_effect
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Rate, Tally, depth_order, rate_of, tally, trial_of
-from needlework.results.statistics.votes import Vote, votes
+from needlework.scoring.plain_text import content_words
 
 # A question is one sample, at whatever depth, size and order of the documents it was asked: intervals take its trials
 # together. Of the scored trials some abstain ("the documents do not say"), some assert wrong content, few are blank:
@@ -48,9 +51,7 @@ class DocumentScores(Struct, frozen=True):
     size_spread: bool  # each question has one of these depths, the same in all sizes
     depth: DepthEffect | None  # over the whole context, paired
     loss: Difference | None  # score at the largest size - that of the answer document alone, paired by question
-    absent: Mapping[
-        str, AbsentTwins
-    ]  # without the answer document (`absent`), or with the most similar one in its place (`near`)
+    absent: Mapping[str, AbsentTwins]  # without the answer document (`absent`), with the most similar one (`near`)
     judge: Agreement | None  # of the offline rule and the judge
     votes: tuple[Vote, ...]  # of `--vote`
 
@@ -121,7 +122,7 @@ def _point(arm: str, length: int, depth: float | None, records: Sequence[Record]
         arm=arm,
         length=length,
         depth=depth,
-        tokens=_mean(sizes) if sizes else None,
+        tokens=fmean(sizes) if sizes else None,
         questions=len(set(questions)),
         score=rate_of(list(map(_score, scored)), questions),
         abstains=rate_of([float(abstains(record)) for record in scored], questions),
@@ -142,19 +143,19 @@ def _loss(records: Sequence[Record]) -> Difference | None:
         return None
     small, large = scores[min(scores)], scores[max(scores)]
     both = sorted(small.keys() & large.keys())
-    return mean_difference([_mean(large[question]) - _mean(small[question]) for question in both], both)
+    return mean_difference([fmean(large[question]) - fmean(small[question]) for question in both], both)
 
 
 def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
     """Both arms of each kind of absence. Twins share question, length and order of documents."""
     unsearched = [record for record in records if arm_of(record) == WHOLE]
     names = [(record, {record.reference.get("arm"), *record.arm.split("_")}) for record in unsearched]
-    arms = grouped(
-        (pair for pair in names if is_absent(pair[0])), lambda pair: "near" if "near" in pair[1] else "absent"
-    )
+    arms: dict[str, list[Record]] = {}
+    for record, words in names:
+        if is_absent(record):
+            arms.setdefault("near" if "near" in words else "absent", []).append(record)
     twins = {}
-    for arm, of_arm in sorted(arms.items()):
-        absent = [record for record, _ in of_arm]
+    for arm, absent in sorted(arms.items()):
         lengths = {record.length for record in absent}
         beside = [record for record in unsearched if not is_absent(record) and record.length in lengths]
         task = _POSITION if any(record.task == _POSITION for record in beside) else _SIZE
@@ -186,10 +187,6 @@ def right_or_wrong(right: bool) -> str:
 
 def _score(record: Record) -> float:
     return record.score or 0.0
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
 
 
 class Paired(Struct, frozen=True):
@@ -235,16 +232,13 @@ def arm_scores(records: Iterable[Record]) -> tuple[ArmScore, ...]:
 
 def retrieval_object(rows: Sequence[ArmScore]) -> list[dict[str, Any]]:
     """The rows for `results.json`; scores, rates and differences 0..1."""
-    return [
-        asdict(row)
-        | {
-            name: {"n": scores.n, "trials": scores.trials, "mean": scores.mean, "low": share.low, "high": share.high}
-            for name in ("score", "score_if_found", "score_if_missed")
-            for scores in (getattr(row, name),)
-            for share in (scores.share,)
-        }
-        for row in rows
-    ]
+    names = ("score", "score_if_found", "score_if_missed")
+    return [asdict(row) | {name: _scores_object(getattr(row, name)) for name in names} for row in rows]
+
+
+def _scores_object(scores: Tally) -> dict[str, Any]:
+    share = scores.share
+    return {"n": scores.n, "trials": scores.trials, "mean": scores.mean, "low": share.low, "high": share.high}
 
 
 def _row(
@@ -274,16 +268,16 @@ def _row(
 def _paired(records: Sequence[Record], whole: Mapping[tuple[Any, ...], list[Record]]) -> Paired | None:
     twins = [(each, (each.model, each.task, *_question(each, each.reference.get("twin", "")))) for each in records]
     pairs = [(record, whole[twin]) for record, twin in twins if twin in whole]
-    scores = [(_score(record), _mean(list(map(_score, others)))) for record, others in pairs]
+    scores = [(_score(record), fmean(list(map(_score, others)))) for record, others in pairs]
     difference = mean_difference([arm - other for arm, other in scores], [each.sample_number for each, _ in pairs])
     if difference is None:
         return None
     return Paired(
-        arm=_mean([arm for arm, _ in scores]),
-        whole=_mean([other for _, other in scores]),
+        arm=fmean([arm for arm, _ in scores]),
+        whole=fmean([other for _, other in scores]),
         difference=difference,
-        arm_tokens=_mean([record.prompt.tokens for record, _ in pairs]),
-        whole_tokens=_mean([_mean([other.prompt.tokens for other in others]) for _, others in pairs]),
+        arm_tokens=fmean([record.prompt.tokens for record, _ in pairs]),
+        whole_tokens=fmean([fmean([other.prompt.tokens for other in others]) for _, others in pairs]),
     )
 
 
@@ -293,3 +287,110 @@ def _rate(values: Sequence[tuple[Record, float]]) -> Rate:
 
 def _question(record: Record, needle: str) -> tuple[str, int, int, int]:
     return needle, record.length, record.repeat, record.seed
+
+
+# The medoid is the answer with the highest mean cosine similarity to the others, of equal ones that of the lowest
+# repeat (snorkel's long-context-eval calls it medoid voting, by embeddings). Here answers are bags of content words: no
+# model is asked, and the same answers elect the same one. Two ways to take K answers from the same trials:
+#
+# * `moved`: each at another depth of the answer document, as a random order of all documents would have it;
+# * `fixed`: all at one depth, only the other documents are reordered.
+
+
+class Vote(Struct, frozen=True):
+    """Votes of `of` answers each, of one task and arm."""
+
+    task: str
+    arm: str
+    ways: Literal["moved", "fixed"]
+    depth: float | None  # percent, where the answer document stands in each of them; `None` for all depths
+    of: int
+    n: int  # votes
+    incomplete: int  # groups with an answer that has no score, which are left out
+    voted: Rate  # score of the elected answers
+    single: Rate  # score of all answers that were voted on
+    gain: Difference | None  # voted - single, paired by question
+    requests: int  # that the votes took; a single order takes the `of`-th part
+    tokens: int  # of prompts and answers
+
+
+def votes(records: Sequence[Record], of: int) -> tuple[Vote, ...]:
+    """Return the votes of one model's records, by task and arm; nothing where `of` (answers a vote) is 0."""
+    if not of:
+        return ()
+    series = grouped((each for each in records if arm_of(each) != FOCUSED), lambda record: (record.task, record.arm))
+    rows: list[Vote] = []
+    for name, trials in sorted(series.items()):
+        depths = sorted({record.depth for record in trials if record.depth is not None})
+        if len(depths) > 1:
+            rows.append(_vote(name, "moved", None, of, list(_groups(trials, of, moved=True))))
+        one_depth = depths[0] if len(depths) == 1 else None
+        rows.append(_vote(name, "fixed", one_depth, of, list(_groups(trials, of, moved=False))))
+    return tuple(row for row in rows if row.n or row.incomplete)
+
+
+def medoid(answers: Sequence[str]) -> int:
+    """Return the index of the answer whose words are most like the others', the first of equal ones.
+
+    Blank answers are like each other and nothing else.
+    """
+    words = [content_words(answer) for answer in answers]
+    # Equal sums of other orders of the same terms are equal: `fsum` is exact.
+    means = [
+        fsum(_cosine(one, other) for at, other in enumerate(words) if at != here) for here, one in enumerate(words)
+    ]
+    return means.index(max(means))
+
+
+def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
+    if not one or not other:
+        return float(one == other)
+    return len(one & other) / sqrt(len(one) * len(other))
+
+
+def _groups(records: Sequence[Record], of: int, *, moved: bool) -> Iterator[tuple[Record, ...]]:
+    """The trials that vote together: one of each of `of` repeats of a question, at equal or moved depths."""
+    questions = grouped(records, lambda record: (record.needle, record.length))
+    for _, same_question in sorted(questions.items()):
+        trials = {(record.repeat, record.depth): record for record in same_question}
+        depths = sorted({depth for _, depth in trials}, key=lambda depth: -1.0 if depth is None else depth)
+        rounds = (1 + max(repeat for repeat, _ in trials)) // of
+        for first in range(0, rounds * of, of):
+            for start in range(len(depths)):
+                at = [(first + turn, depths[(start + turn * moved) % len(depths)]) for turn in range(of)]
+                if all(each in trials for each in at):
+                    yield tuple(trials[each] for each in at)
+
+
+def _vote(
+    name: tuple[str, str],
+    ways: Literal["moved", "fixed"],
+    depth: float | None,
+    of: int,
+    groups: Sequence[tuple[Record, ...]],
+) -> Vote:
+    complete = [group for group in groups if all(record.outcome in SCORED for record in group)]
+    questions = [group[0].item for group in complete]
+    scores = [[record.score or 0.0 for record in group] for group in complete]
+    elected = [
+        marks[medoid([record.response.text for record in group])] for group, marks in zip(complete, scores, strict=True)
+    ]
+    task, arm = name
+    return Vote(
+        task=task,
+        arm=arm or "whole",
+        ways=ways,
+        depth=depth,
+        of=of,
+        n=len(complete),
+        incomplete=len(groups) - len(complete),
+        voted=rate_of(elected, questions),
+        single=rate_of([score for marks in scores for score in marks], [each for each in questions for _ in range(of)]),
+        gain=mean_difference([best - fmean(marks) for best, marks in zip(elected, scores, strict=True)], questions),
+        requests=of * len(complete),
+        tokens=sum(
+            (record.response.prompt_tokens or record.prompt.tokens) + (record.response.completion_tokens or 0)
+            for group in complete
+            for record in group
+        ),
+    )

@@ -23,7 +23,7 @@ from needlework.results.statistics.run_followup import (
 )
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench
-from needlework.results.statistics.tasks import Macro, TaskScore
+from needlework.results.statistics.tasks import TaskScore
 from needlework.results.statistics.wording import bar_words, share_words, tally_words, unscored_words
 from needlework.results.style import counted, length_label, length_labels, one_line, percent, percent1
 
@@ -115,10 +115,15 @@ def _models_clauses(scores: Mapping[str, Tally]) -> list[str]:
 
 
 def _task_clauses(report: RunReport, rows: Sequence[TaskScore]) -> list[str]:
+    """`scores 54.3 % (95 % sure: ...) as the mean of 9 kinds of tasks`, `from ... to ...`."""
     if len(rows) < 2:
         return _one_task(report, rows[0]) if rows else []
-    macro = next((each for each in report.macros if each.model == rows[0].model), None)
-    return task_clauses(rows, macro, _leval_clauses(report, rows[0].model))
+    leads = _leval_clauses(report, rows[0].model)
+    for macro in report.macros:
+        if macro.model == rows[0].model and (mean := share_words(macro.score, macro.range)):
+            leads = [f"scores {mean} as the mean of {macro.families} kinds of tasks"]
+    scores = _spread_clauses([(row.task, row.overall) for row in rows])
+    return [*leads, *(scores if leads else [f"scores {each}" for each in scores])]
 
 
 def _one_task(report: RunReport, row: TaskScore) -> list[str]:
@@ -138,18 +143,6 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     length = length_of(report, panels)
     clause = _length_clause(length) if length else ""
     return [each for each in (scored, depth, clause) if each]
-
-
-def task_clauses(rows: Sequence[TaskScore], macro: Macro | None, means: Sequence[str] = ()) -> list[str]:
-    """`scores 54.3 % (95 % sure: ...) as the mean of 9 kinds of tasks`, `from ... to ...`.
-
-    `means`: what to say in place of a macro score, where there is none.
-    """
-    leads = list(means)
-    if macro is not None and (mean := share_words(macro.score, macro.range)):
-        leads = [f"scores {mean} as the mean of {macro.families} kinds of tasks"]
-    scores = _spread_clauses([(row.task, row.overall) for row in rows])
-    return [*leads, *(scores if leads else [f"scores {each}" for each in scores])]
 
 
 def _leval_clauses(report: RunReport, model: str) -> list[str]:

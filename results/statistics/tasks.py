@@ -12,6 +12,7 @@ from msgspec.structs import asdict, replace
 from needlework.core.record import SCORED, Record, label_parts
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import control_of, grouped, retriever_of, task_of
+from needlework.results.statistics import intervals
 from needlework.results.statistics.absent import AbsentTwins, is_absent, twins_of
 from needlework.results.statistics.depth import DepthEffect, depth_effects
 from needlework.results.statistics.effective_length import (
@@ -21,13 +22,6 @@ from needlework.results.statistics.effective_length import (
     absolute_length,
     relative_length,
     trend,
-)
-from needlework.results.statistics.intervals import (
-    FEWEST_CLUSTERS,
-    Interval,
-    cluster_sums,
-    expanded_interval,
-    resampled_means,
 )
 from needlework.results.statistics.length_scores import BaselineChoice, base_of, length_scores
 from needlework.results.statistics.panels import (
@@ -107,7 +101,11 @@ def overall_score(tallies: Mapping[tuple[str, str], Tally]) -> Tally:
     weights, parts = [*task_weights(tallies).values()], [*tallies.values()]
     mean = weighted_mean([part.share for part in parts], weights) if parts else Share(None)
     samples = sum(part.samples for part in parts)
-    ends = None if mean.low is None or mean.high is None else Interval(max(0, mean.low), min(1, mean.high), samples)
+    ends = (
+        None
+        if mean.low is None or mean.high is None
+        else intervals.Interval(max(0, mean.low), min(1, mean.high), samples)
+    )
     return Tally(
         n=sum(part.n for part in parts),
         mean=mean.value,
@@ -179,17 +177,17 @@ def _relative(main: Sequence[ScoredTrial], base: Sequence[ScoredTrial], overall:
     value = overall.mean / of_base.mean
     arms = [[trial for trial in arm if trial.score is not None] for arm in (main, base)]
     samples = [trial.sample for arm in arms for trial in arm]
-    if len(set(samples)) < FEWEST_CLUSTERS:
+    if len(set(samples)) < intervals.FEWEST_CLUSTERS:
         return Share(value)
     scores = [[trial.score or 0.0 for trial in arm] for arm in arms]
-    sums, sizes = cluster_sums(
+    sums, sizes = intervals.cluster_sums(
         [*([score, nan] for score in scores[0]), *([nan, score] for score in scores[1])], samples
     )
-    means = resampled_means(sums, sizes)
+    means = intervals.resampled_means(sums, sizes)
     usable = means[(means[:, 1] > 0) & ~np.isnan(means).any(axis=1)]
     if len(usable) < len(means) / 2:
         return Share(value)
-    low, high = expanded_interval(usable[:, 0] / usable[:, 1], len(sums))
+    low, high = intervals.expanded_interval(usable[:, 0] / usable[:, 1], len(sums))
     return Share(value, min(max(0.0, low), value), max(high, value))
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from needlework.core.record import Record
+from needlework.results import style
 from needlework.results.records.samples import grouped, refused_below_window
 from needlework.results.report.adaptive import adaptive_lines
 from needlework.results.report.charts import panel_heatmap
@@ -21,24 +22,6 @@ from needlework.results.statistics.run_followup import retry_words
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.statistics.wording import interval_cell, percent2, range_words
-from needlework.results.style import (
-    MARKS,
-    NONE,
-    NOT_RUN,
-    ColorsName,
-    broken,
-    color_of,
-    counted,
-    dark,
-    display_width,
-    fit,
-    folded,
-    folded_table,
-    mark_of,
-    one_line,
-    percent,
-    score_glyph,
-)  # fmt: skip
 
 _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space
 _PARTLY = "*"  # after a cell whose score leaves trials out
@@ -50,26 +33,26 @@ class Screen(Struct, frozen=True):
 
     width: int = 80
     color: bool = False
-    colors: ColorsName = "viridis"
+    colors: style.ColorsName = "viridis"
 
     def cell(self, tally: Tally | None, width: int, partly: bool) -> str:
         """Return one cell, `width` columns; one more where cells of the panel may be `partly` scored."""
         if tally is None or tally.mean is None:
-            mark = tally and mark_of(tally.n, tally.counts)
-            return (mark.letter if mark else NOT_RUN).rjust(width - 1) + " " * (1 + partly)
-        number = percent(tally.mean).rjust(width - 1)
+            mark = tally and style.mark_of(tally.n, tally.counts)
+            return (mark.letter if mark else style.NOT_RUN).rjust(width - 1) + " " * (1 + partly)
+        number = style.percent(tally.mean).rjust(width - 1)
         aside = "" if not partly else _PARTLY if tally.unscored else " "
         if self.color:
             return f"{self._background(tally.mean)}{number} \x1b[0m{aside}"
-        return f"{number}{score_glyph(tally.mean)}{aside}"
+        return f"{number}{style.score_glyph(tally.mean)}{aside}"
 
     def _background(self, score: float) -> str:
         """Return the escapes for a background in the score's colour and letters that can be read on it."""
-        color = color_of(score, self.colors)
+        color = style.color_of(score, self.colors)
         # xterm's 6x6x6 cube: its levels are 0, 95, 135, 175, 215, 255.
         levels = (0 if part < 48 else max(1, round((part - 55) / 40)) for part in color)
         cube = 16 + sum(level * size for level, size in zip(levels, (36, 6, 1), strict=True))
-        return f"\x1b[{97 if dark(color) else 30};48;5;{cube}m"
+        return f"\x1b[{97 if style.dark(color) else 30};48;5;{cube}m"
 
 
 def terminal_heatmaps(panels: Sequence[Panel], screen: Screen) -> list[str]:
@@ -77,13 +60,13 @@ def terminal_heatmaps(panels: Sequence[Panel], screen: Screen) -> list[str]:
     lines: list[str] = []
     for panel in panels:
         lines += [""] * bool(lines) + _grid(panel, screen)
-        lines += [*broken(headline(panel), screen.width), *broken(_legend(panel), screen.width)]
-    return [fit(line, screen.width) if "\x1b" not in line else line for line in lines]
+        lines += [*style.broken(headline(panel), screen.width), *style.broken(_legend(panel), screen.width)]
+    return [style.fit(line, screen.width) if "\x1b" not in line else line for line in lines]
 
 
 def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
     """Return a panel in at most `room` lines: its cells, the means by length alone, or nothing."""
-    lines = [*_grid(panel, screen), *broken(_legend(panel), screen.width)]
+    lines = [*_grid(panel, screen), *style.broken(_legend(panel), screen.width)]
     if len(lines) > room:
         lines = _grid(panel, screen, depths=False)
     return lines if len(lines) <= room else []
@@ -93,12 +76,12 @@ def _grid(panel: Panel, screen: Screen, *, depths: bool = True) -> list[str]:
     """Return the panel's name and cells, in blocks of as many lengths as fit, and rows under the means."""
     chart = panel_heatmap(panel)
     lengths, labels, partly = chart.lengths, chart.depths, chart.is_partial
-    aside = max(display_width(label) for label in (["depth", *labels] if depths else ["tokens"])) + 1
+    aside = max(style.display_width(label) for label in (["depth", *labels] if depths else ["tokens"])) + 1
     intervals = [column.interval for column in panel.columns]
     notes = {
         "range": [range_words(column.range, whole=True) if column.range else "" for column in panel.columns],
-        "high": [percent(interval.high) if interval else "" for interval in intervals],
-        "low": [percent(interval.low) if interval else "" for interval in intervals],
+        "high": [style.percent(interval.high) if interval else "" for interval in intervals],
+        "low": [style.percent(interval.low) if interval else "" for interval in intervals],
         "n": [scored_of(column) for column in panel.columns],
     }
     notes = {label: texts for label, texts in notes.items() if any(texts)}
@@ -119,30 +102,30 @@ def _grid(panel: Panel, screen: Screen, *, depths: bool = True) -> list[str]:
     across = max(1, (screen.width - aside) // (cell + partly))
     blocks = [slice(first, first + across) for first in range(0, len(lengths), across)]
     lines = [f"{label:>{aside - 1}} {''.join(cells[block])}".rstrip() for block in blocks for label, cells in rows]
-    return [fit(one_line(panel.name), screen.width), *lines]
+    return [style.fit(style.one_line(panel.name), screen.width), *lines]
 
 
 def _legend(panel: Panel) -> str:
     """Return what the letters of this panel mean; empty when it has none."""
     chart = panel_heatmap(panel)
-    parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark in chart.marks]
+    parts = [f"{mark.letter} {mark.outcome}" for mark in style.MARKS if mark in chart.marks]
     parts += [f"{_PARTLY} some trials without a score"] * chart.is_partial
-    return " · ".join([*parts, *[f"{NOT_RUN} not run"] * chart.has_blanks])
+    return " · ".join([*parts, *[f"{style.NOT_RUN} not run"] * chart.has_blanks])
 
 
 def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
     """Columns of one width; the first `names` are names, to the left, the others numbers, to the right."""
-    return folded_table(rows, names, 1_000)
+    return style.folded_table(rows, names, 1_000)
 
 
 def agreement_lines(result: Agreement, rows: str, columns: str) -> Iterator[str]:
     """Agreement and the table of labels; `rows` and `columns` name the raters."""
     kappa = result.kappa
-    span = NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
-    counted = f"({interval_cell(result.agreement)}), {result.n} verdicts on {result.items} items"
-    yield f"{rows} and {columns} agree: {percent2(result.agreement.value)} % {counted}"
-    yield f"  Cohen's kappa: {NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
-    names = [one_line(label) for label in result.labels]
+    span = style.NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
+    style.counted = f"({interval_cell(result.agreement)}), {result.n} verdicts on {result.items} items"
+    yield f"{rows} and {columns} agree: {percent2(result.agreement.value)} % {style.counted}"
+    yield f"  Cohen's kappa: {style.NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
+    names = [style.one_line(label) for label in result.labels]
     table = [(name, *map(str, counts)) for name, counts in zip(names, result.table, strict=True)]
     yield from (f"  {line}" for line in aligned([(f"{rows} \\ {columns}", *names), *table], names=1))
 
@@ -153,7 +136,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _row(texts: Sequence[str]) -> str:
-    return f"| {' | '.join(one_line(text).replace('|', chr(92) + '|') for text in texts)} |"
+    return f"| {' | '.join(style.one_line(text).replace('|', chr(92) + '|') for text in texts)} |"
 
 
 MOST = 24  # lines of ours below the progress; pytest's last one is the 25th
@@ -212,7 +195,10 @@ def ending(
     """
     headline, width = headline_of(report), screen.width
     models = () if quiet else headline.models[:_MODELS]
-    above = [*folded(headline.sentence, width, ""), *(line for text in models for line in _cut(f"- {text}", width))]
+    above = [
+        *style.folded(headline.sentence, width, ""),
+        *(line for text in models for line in _cut(f"- {text}", width)),
+    ]
     notes = [*([] if quiet else report.notes), *skipped]
     below = [*_fault_lines(headline, notes, width), *_report_lines(report, headline, folder, width, quiet=quiet)]
     yield from ((line, "") for line in above)
@@ -229,7 +215,7 @@ def _brief_lines(report: RunReport, screen: Screen, room: int) -> list[str]:
     sections = [section_lines([section], width=width) for section in run_sections(report) if section.brief]
     suites: list[str] = []
     for block in (adaptive_lines(report.adaptive), *sections):  # whole or not at all
-        lines = [part for line in block for part in (folded(line, width) if len(line) > width else [line])]
+        lines = [part for line in block for part in (style.folded(line, width) if len(line) > width else [line])]
         if lines and len(suites) + bool(suites) + len(lines) <= room - _FEWEST:
             suites += [*([""] if suites else []), *lines]
     left = room - len(suites) - bool(suites)
@@ -243,20 +229,20 @@ def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
     table = panels_table(report, with_model=len(report.models) > 1)
     names = table.names
     rows = [
-        [*(fit(one_line(text), _LONGEST_NAME) for text in row[:names]), *row[names:]]
+        [*(style.fit(style.one_line(text), _LONGEST_NAME) for text in row[:names]), *row[names:]]
         for row in (table.head, *table.rows)
     ]
-    lines = list(folded_table(rows, names, width)) if table.rows else []
+    lines = list(style.folded_table(rows, names, width)) if table.rows else []
     if len(lines) <= room:
         return lines
     shown = room * len(rows) // len(lines) - 2  # a wide table goes on below, under its names again
     more = f"... and {len(table.rows) - shown} more, in the report"
-    return [*folded_table(rows[: shown + 1], names, width), more] if shown > 0 else []
+    return [*style.folded_table(rows[: shown + 1], names, width), more] if shown > 0 else []
 
 
 def _cut(text: str, width: int) -> list[str]:
     """Return the first lines of a text, marked where it goes on: the report has all of it."""
-    lines = folded(text, width)
+    lines = style.folded(text, width)
     if len(lines) <= _LONGEST:
         return lines
     return [*lines[: _LONGEST - 1], shorten(lines[_LONGEST - 1], width - 6, placeholder="") + " ..."]
@@ -277,12 +263,12 @@ def _fault_lines(headline: Headline, notes: Sequence[str], width: int) -> Iterat
 def _report_lines(report: RunReport, headline: Headline, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
     """Give where the report is, what the model saw of a miss, and what to run next."""
     more = "" if quiet else "  (a click on a cell shows its answers; -v prints every table)"
-    lines = folded(f"report: {folder}/report.html{more}", width, "")
+    lines = style.folded(f"report: {folder}/report.html{more}", width, "")
     missed, step = first_miss(report), headline.next_run
     if missed is not None and not quiet:
-        lines += folded(f"what the model saw: needlework prompt {folder} {missed}", width)
+        lines += style.folded(f"what the model saw: needlework prompt {folder} {missed}", width)
     if step is not None and not quiet:
-        lines += folded(f"next: {fit(step.words, 200)}", width)
+        lines += style.folded(f"next: {style.fit(step.words, 200)}", width)
     yield from ((line, "") for line in lines)
 
 
@@ -298,7 +284,7 @@ def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = Mappi
     unscored = (record for record in records if record.outcome in ("invalid", "skipped"))
     groups = grouped(unscored, lambda record: (record.outcome, ", ".join(record.details.invalid)))
     lines = [
-        f"{outcome}: {counted(len(group), 'trial')}: {one_line(group[0].why)[:_SHOWN]}"
+        f"{outcome}: {style.counted(len(group), 'trial')}: {style.one_line(group[0].why)[:_SHOWN]}"
         for (outcome, _), group in sorted(groups.items())
     ]
     below = [record for record in records if refused_below_window(record, windows)]
@@ -316,7 +302,7 @@ def cost_lines(report: RunReport) -> Iterator[str]:
     for row in report.cost:
         if row.dollars is not None:
             prompts = f"{row.prompt_tokens:,} prompt tokens ({row.cached_tokens:,} cached)"
-            yield one_line(
+            yield style.one_line(
                 f"{row.model}: {row.dollars:,.4g} dollars for {prompts}, {row.answer_tokens:,} answer tokens"
             )
 
@@ -327,7 +313,7 @@ def shared_lines(records: Sequence[Record]) -> Iterator[str]:
         tokens = sum(record.prompt.tokens or 0 for record in group)
         shared = sum(record.timing.cached_tokens or 0 for record in group)
         if 0 < shared < tokens:
-            yield one_line(
+            yield style.one_line(
                 f"{model}: {tokens:,} prompt tokens, {tokens - shared:,} computed and {shared:,} shared with other "
                 f"prompts ({100 * shared / tokens:.0f} % saved)"
             )
