@@ -24,16 +24,6 @@ def point_at(points, depth=50.0):
     return point
 
 
-def test_by_depth_wrong_answers_are_told_apart():
-    outcomes = ["found", "found", "wrong", "wrong", "wrong", "refused", "empty", "censored"]
-    point = point_at(scores_of([asked(q, o) for q, o in enumerate(outcomes)]).by_depth)
-
-    assert (point.score.value, point.score.n) == (2 / 7, 7)
-    assert (point.score.low, point.score.high) == pytest.approx(clopper_pearson(2 / 7, 7))
-    assert (point.abstains.value, point.asserts.value) == (1 / 7, 3 / 7)
-    assert point.unscored == {"censored": 1}
-
-
 def test_intervals_take_the_trials_of_a_question_together():
     records = [asked(q, "found" if q % 2 else "wrong", repeat=r) for q in range(20) for r in range(5)]
     point = point_at(scores_of(records).by_depth)

@@ -139,17 +139,6 @@ def times(**fields):
     return {"latency_s": 1.0, "ttft_s": 0.25, "tokens_per_s": 40.0, "cached_tokens": 0} | fields
 
 
-def test_a_row_for_each_model_and_length_with_numpys_quantiles():
-    records = [new_record(length=length, timing=times(latency_s=length / 1000)) for length in (4000, 1000)]
-    records += [new_record(model="b", repeat=i, timing=times(latency_s=float(i + 1))) for i in range(21)]
-    rows = latency_rows(records)
-
-    assert [(row.model, row.length, row.n, row.latency_s.median, row.latency_s.p95) for row in rows] == [
-        ("b", 1000, 21, 11.0, 20.0), ("mock", 1000, 1, 1.0, 1.0), ("mock", 4000, 1, 4.0, 4.0),
-    ]  # fmt: skip
-    assert (rows[0].tokens_per_s, rows[0].token_s.median) == pytest.approx((40, 0.025))
-
-
 def test_failures_and_what_nobody_measured_are_in_no_row():
     timings = ({"latency_s": None}, {"latency_s": 0.0})
     records = [new_record(outcome="error", timing=times(latency_s=60.0)), new_record(outcome="skipped", timing={})]
