@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from needlework.core.grid import depth_label
 from needlework.results.html.charts import grid_view, section_view, table_view
-from needlework.results.html.details import TrialDetails, fit
+from needlework.results.html.details import LIMIT_BYTES, TrialDetails, page_with_trials
 from needlework.results.html.page import on_one_line, page, percent_number
-from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES, axes_data
+from needlework.results.html.report import axes_data
 from needlework.results.report import comparison
 from needlework.results.report.charts import difference_heatmap
 from needlework.results.report.section import Section, Table
@@ -29,7 +29,7 @@ _LEAD = (
 
 def sections_html(sections: Sequence[Section], *, title: str, lead: str, notes: Sequence[str]) -> str:
     """Return a page of sections: one text that loads nothing. `notes`: what was left out."""
-    return page("comparison", title, {}, colors="viridis", notice=(), fields=_fields(sections, lead, notes))
+    return page("comparison", title, {}, fields=_fields(sections, lead, notes))
 
 
 def comparison_html(
@@ -63,14 +63,8 @@ def comparison_html(
         ],
     }
     data = {"families": [_task_data(task) for _, pair in pairs for task in pair.tasks]}
-
-    def with_details(details: str, notice: Sequence[str]) -> str:
-        return page("comparison", title, data, details=details, colors="viridis", notice=notice, fields=fields)
-
-    room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     trials = [trial for (_, pair), offset in zip(pairs, offsets, strict=False) for trial in _details(pair, offset)]
-    packed = fit(trials, room)
-    return with_details(packed.packed, packed.notice(limit_bytes))
+    return page_with_trials("comparison", title, data, trials, limit_bytes, fields=fields)
 
 
 def _fields(sections: Sequence[Section], lead: str, notes: Sequence[str]) -> dict[str, Any]:
@@ -132,15 +126,17 @@ def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
 
 def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
     """The trials with their records in both runs, in reading order. Pairs that differ tell the most."""
-    numbers = {task.family: number for number, task in enumerate(pair.tasks, start=offset)}
-    columns = {task.family: {length: at for at, length in enumerate(task.columns)} for task in pair.tasks}
-    rows = {task.family: {depth: at for at, depth in enumerate(task.rows)} for task in pair.tasks}
+    tasks = {
+        task.family: (number, list(task.columns), list(task.rows))
+        for number, task in enumerate(pair.tasks, start=offset)
+    }
     entries = []
     for trial in sorted(pair.trials, key=lambda trial: (trial.family, depth_order(trial.depth))):
         first, second = (None if record is None else (record.outcome, record.score) for record in trial.records)
         drop_rank = 0 if first != second else 2 if first is not None and first[0] == "found" else 1
-        column, row = columns[trial.family][trial.length], rows[trial.family][trial.depth]
-        entries.append(TrialDetails(trial.records, numbers[trial.family], column, row, drop_rank))
+        number, lengths, depths = tasks[trial.family]
+        column, row = lengths.index(trial.length), depths.index(trial.depth)
+        entries.append(TrialDetails(trial.records, number, column, row, drop_rank))
     return entries
 
 

@@ -3,18 +3,19 @@
 import json
 import zlib
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, structs, to_builtins
 
 from needlework.core.record import NeedleFacts, Record
-from needlework.results.html.page import percent_number, script_json, shown, without_marks
+from needlework.results.html.page import page, percent_number, script_json, shown, without_marks
 
 # Packed: JSON, deflated, in base64; the page unpacks it when it has loaded. If not all trials fit, their texts are cut
 # shorter, and trials are kept until the page is full: first those that failed or have a flag, then a sample of the
 # others from all cells. The page says in one line what it left out.
+LIMIT_BYTES = 3_000_000
+_NOTICE_BYTES = 1_000  # kept free for what is said about things left out
 _TEXT, _SHORT_TEXT = 20_000, 1_000  # characters
 _AROUND = 160  # characters on either side of a needle
 _MOST_NEEDLES = 100  # needles, or expected answers
@@ -58,6 +59,15 @@ class PackedDetails(Struct, frozen=True):
         return [f"Left out: {'; '.join(missing)} ({why})."] if missing else []
 
 
+def page_with_trials(
+    template: str, title: str, data: Mapping[str, Any], trials: Sequence[TrialDetails], limit_bytes: int, **more: Any
+) -> str:
+    """Return the page with as many of the trials (in reading order) as it has room for; `more`: as of `page`."""
+    room = limit_bytes - len(page(template, title, data, **more).encode()) - _NOTICE_BYTES
+    packed = fit(trials, room)
+    return page(template, title, data, details=packed.packed, notice=packed.notice(limit_bytes), **more)
+
+
 def fit(trials: Sequence[TrialDetails], room: int) -> PackedDetails:
     """Pack as many of `trials` (in reading order) as `room` bytes can hold."""
     limit, rows = _TEXT, _rows(trials, range(len(trials)), _TEXT, room)
@@ -92,17 +102,8 @@ def _packed(rows: Mapping[int, str]) -> str:
 
 
 def _last_dropped_first(trials: Sequence[TrialDetails]) -> list[int]:
-    """Order trials by `drop_rank`; of equal ones the first of every cell, then the second, and so on.
-
-    Cells are taken in a scattered order, so that no region of a heatmap is left out.
-    """
-    before: Counter[tuple[int, int, int, int]] = Counter()
-    ranked = []
-    for number, entry in enumerate(trials):
-        alike = (entry.panel, entry.column, entry.row, entry.drop_rank)
-        ranked.append((entry.drop_rank, before[alike], number * 2_654_435_761 % 2**32, number))
-        before[alike] += 1
-    return [rank[-1] for rank in sorted(ranked)]
+    """Order trials by `drop_rank`; equal ones are scattered, so that no region of a heatmap is left out."""
+    return sorted(range(len(trials)), key=lambda at: (trials[at].drop_rank, at * 2_654_435_761 % 2**32))
 
 
 def trial_fields(record: Record, limit: int = _TEXT) -> dict[str, Any]:

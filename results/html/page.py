@@ -78,10 +78,10 @@ def page(
     title: str,
     data: Mapping[str, Any],
     *,
-    details: str = "",
-    colors: style.ColorsName,
-    notice: Sequence[str],
     fields: Mapping[str, Any],
+    colors: style.ColorsName = "viridis",
+    details: str = "",
+    notice: Sequence[str] = (),
 ) -> str:
     """Return the page of a template, `report` or `comparison`.
 

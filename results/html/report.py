@@ -1,7 +1,6 @@
 """`report.html`: the page of a run."""
 
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
 from typing import Any
 
 from msgspec.structs import replace
@@ -9,8 +8,8 @@ from msgspec.structs import replace
 from needlework.core.grid import depth_label
 from needlework.core.record import OWN_DOCUMENTS, UNDECIDED, UNSCORED, Record
 from needlework.results.html.charts import grid_view, picture_of, section_view, table_view
-from needlework.results.html.details import TrialDetails, fit
-from needlework.results.html.page import on_one_line, page, percent_number
+from needlework.results.html.details import LIMIT_BYTES, TrialDetails, page_with_trials
+from needlework.results.html.page import on_one_line, percent_number
 from needlework.results.records.samples import task_of, without_controls
 from needlework.results.report.adaptive import adaptive_sections
 from needlework.results.report.charts import panel_heatmap
@@ -64,18 +63,15 @@ def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequen
 
 
 def trial_details(records: Iterable[Record], panels: Sequence[Panel]) -> list[TrialDetails]:
-    """Return the trials by panel, depth, length and repeat; those found without a flag are dropped first."""
-    numbers = {panel.key: i for i, panel in enumerate(panels)}
-    columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
-    rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
-    ordered = []
+    """Return the trials with their places; those found without a flag are dropped first."""
+    numbers = {panel.key: number for number, panel in enumerate(panels)}
+    details = []
     for record in records:
-        panel = numbers[record.model, record.task_label, record.panel]
-        row, column = rows[panel][record.depth], columns[panel][record.length]
+        number = numbers[record.model, record.task_label, record.panel]
+        column, row = panels[number].lengths.index(record.length), panels[number].depths.index(record.depth)
         drop_rank = int(record.outcome == "found" and not record.details.flags)
-        order = (panel, row, column, record.repeat, str(record.key))
-        ordered.append((order, TrialDetails((record,), panel, column, row, drop_rank)))
-    return [details for _, details in sorted(ordered, key=itemgetter(0))]
+        details.append(TrialDetails((record,), number, column, row, drop_rank))
+    return details
 
 
 def panels_data(panels: Sequence[Panel]) -> dict[str, Any]:
@@ -153,8 +149,6 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[s
     return rows
 
 
-LIMIT_BYTES = 3_000_000
-NOTICE_BYTES = 1_000  # kept free for what is said about things left out
 _FAULTS = 5  # reasons that are listed at the top; the rest are counted
 
 
@@ -196,12 +190,8 @@ def html_text(
         "unscored": UNSCORED,
     }
 
-    def with_details(details: str, notice: Sequence[str]) -> str:
-        return page("report", heading, scores, details=details, colors=colors, notice=notice, fields=fields)
-
-    room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
-    details = fit(trial_details(trials, panels), room)
-    return with_details(details.packed, details.notice(limit_bytes))
+    details = trial_details(trials, panels)
+    return page_with_trials("report", heading, scores, details, limit_bytes, colors=colors, fields=fields)
 
 
 def _section_views(sections: Sequence[Section], report: RunReport) -> list[dict[str, Any]]:
