@@ -5,9 +5,8 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from math import inf
 from pathlib import Path
 
 from needlework import main as run_needlework
@@ -15,7 +14,7 @@ from needlework.cluster.follow import Scheduler, StatusLine, follow, shards_to_s
 from needlework.cluster.plan import Plan, check_run, launched_shards, split_pytest_words
 from needlework.cluster.schedulers import RayTasks, SlurmArray, indexed_job, slurm_script
 from needlework.core.devices import Gpus, gpus
-from needlework.core.errors import InputError, OneLineParser, ending_signals, run_command
+from needlework.core.errors import InputError, OneLineParser, ending_signals, number_from, run_command
 from needlework.core.settings import READ
 from needlework.results.records.run_folder import SHARDS
 
@@ -200,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="needlework launch ENGINE --help tells the options of each; after `--` stand those of pytest.",
     )
     engines = parser.add_subparsers(dest="engine", required=True, metavar="ENGINE", parser_class=OneLineParser)
-    count, positive, amount = _number(0), _number(1), _number(0, float)
+    count, positive, amount = number_from(0), number_from(1), number_from(0, float)
     for name, about in ENGINES.items():
         usage = f"needlework launch {name} [options] -- PYTEST OPTIONS"
         add = engines.add_parser(name, help=about, description=about, usage=usage, allow_abbrev=False).add_argument
@@ -237,19 +236,3 @@ def _parser() -> argparse.ArgumentParser:
             add("--mem", metavar="SIZE", help="memory of each pod: 64Gi")
             add("--max-jobs", type=positive, metavar="M", help="most pods at once")
     return parser
-
-
-def _number(least: int, kind: type[int] | type[float] = int) -> Callable[[str], float]:
-    """An argument's type: a number from `least` on."""
-
-    def parse(text: str) -> float:
-        try:
-            number = kind(text)
-        except ValueError:
-            number = least - 1
-        if not least <= number < inf:
-            what = "whole number" if kind is int else "number"
-            raise argparse.ArgumentTypeError(f"{text!r}: use a {what} from {least}")
-        return number
-
-    return parse

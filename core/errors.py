@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from math import inf
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -104,6 +105,22 @@ class OneLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end with exit code 2."""
         self.exit(2, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
+
+
+def number_from(least: int, kind: type[int] | type[float] = int) -> Callable[[str], float]:
+    """The type of an argument of a parser: a number from `least` on."""
+
+    def parse(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = least - 1
+        if not least <= number < inf:
+            what = "whole number" if kind is int else "number"
+            raise argparse.ArgumentTypeError(f"{text!r}: use a {what} from {least}")
+        return number
+
+    return parse
 
 
 def refuse(command: str, line: object) -> int:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -12,8 +12,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError
-from needlework.results.files.read_run import RESULTS, Run, read_run
-from needlework.results.records.run_folder import JOURNAL
+from needlework.results.files.read_run import Run, file_of_run, read_run
 from needlework.results.records.samples import began, grouped, object_of, step_of
 from needlework.results.report.boards import failed_words
 from needlework.results.statistics.comparison.provenance import weights_lines
@@ -114,7 +113,7 @@ def _run_folders(paths: Sequence[Path]) -> dict[Path, tuple[str, bool]]:
     for path in paths:
         if not path.exists():
             raise InputError("RUN", path, "does not exist; give a run's folder, or a folder of runs")
-        if path.is_file() or _is_run(each.name for each in path.iterdir()):
+        if path.is_file() or file_of_run(path):
             folder = (path if path.is_dir() else path.parent).resolve()
             folders.setdefault(folder, (folder.name, True))
         else:
@@ -125,16 +124,12 @@ def _run_folders(paths: Sequence[Path]) -> dict[Path, tuple[str, bool]]:
     return folders
 
 
-def _is_run(names: Iterable[str]) -> bool:
-    return not {RESULTS, JOURNAL}.isdisjoint(names)
-
-
 def _runs_below(path: Path) -> Iterator[Path]:
     """The runs below a folder, sorted; what lies in a run belongs to it."""
-    for folder, below, names in os.walk(path):
-        if _is_run(names):
+    for name, below, _ in os.walk(path):
+        if file_of_run(folder := Path(name)):
             below.clear()
-            yield Path(folder)
+            yield folder
         below.sort()
 
 

@@ -23,8 +23,6 @@ from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.style import one_line, relative
 
-RESULTS = "results.json"
-
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -65,7 +63,7 @@ def read_run(path: str | Path) -> Run:
     Raises `InputError`, one clear line, where there is none, or a file of it is damaged.
     """
     path = Path(path)
-    file = _file_of_run(path) if path.is_dir() else path
+    file = file_of_run(path) if path.is_dir() else path
     if not file or not file.is_file():
         problem = "has no results.json; give a run's folder" if path.exists() else "does not exist"
         if (path / SHARDS).is_dir():
@@ -81,6 +79,11 @@ def read_run(path: str | Path) -> Run:
         records, planned = records_in(content, file), content.get("planned")
     whole = planned if isinstance(planned, int) and planned > len(records) else len(records)
     return Run(file.parent, tuple(records), manifest, whole)
+
+
+def file_of_run(folder: Path) -> Path | None:
+    """The file with the records of a run; a killed one has its journal alone. `None` for another folder."""
+    return next((folder / name for name in ("results.json", JOURNAL) if (folder / name).is_file()), None)
 
 
 def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
@@ -127,15 +130,10 @@ def load_panels(path: Path) -> tuple[Panel, ...]:
     return panels
 
 
-def _file_of_run(folder: Path) -> Path | None:
-    """The results of a run folder; a killed run has its journal alone."""
-    return next((folder / name for name in (RESULTS, JOURNAL) if (folder / name).is_file()), None)
-
-
 def _is_run(path: Path) -> bool:
     """Whether the folder or file is of this harness. Raises `InputError` where it is empty or no JSON."""
     if path.is_dir():
-        return _file_of_run(path) is not None
+        return file_of_run(path) is not None
     if path.stat().st_size == 0:
         raise InputError("results file", path, "is empty")
     kind = path.suffix.lower()

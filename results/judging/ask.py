@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from needlework.core.errors import InputError, ending_signals, printable, refuse, run_command
+from needlework.core.errors import InputError, ending_signals, number_from, printable, refuse, run_command
 from needlework.results.records.journal import Journal
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class AskedReplies(Struct, frozen=True):
 
 def add_asking_arguments(parser: argparse.ArgumentParser, replies: str) -> None:
     """Add how many questions are in flight, and the file of replies; `replies`: its default, in words."""
-    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="questions in flight at once [8]")
+    count = "questions in flight at once [8]"
+    parser.add_argument("--concurrency", type=number_from(1), default=8, metavar="N", help=count)
     parser.add_argument("--replies", type=Path, metavar="FILE", help=f"file of the replies, gone on with [{replies}]")
 
 
@@ -85,7 +86,6 @@ def open_judge(options: argparse.Namespace) -> CommandJudge:
     """Open the model of `add_judge_arguments`. Raises `InputError`."""
     from needlework.models.judge import judge_for_command
 
-    check_concurrency(options)
     return judge_for_command(
         options.judge,
         base_url=options.judge_base_url,
@@ -93,12 +93,6 @@ def open_judge(options: argparse.Namespace) -> CommandJudge:
         concurrency=options.concurrency,
         reply_budget=_JUDGE_TOKENS,
     )
-
-
-def check_concurrency(options: argparse.Namespace) -> None:
-    """Raise `InputError` for no number of questions."""
-    if options.concurrency < 1:
-        raise InputError("--concurrency", options.concurrency, "give a whole number from 1")
 
 
 def run_asking(command: str, action: Callable[[], int]) -> int:

@@ -11,7 +11,7 @@ from needlework.core.errors import InputError, OneLineParser, printable
 from needlework.core.options import variable
 from needlework.haystack_fixtures.documents.readers import DocumentSet
 from needlework.models.judge import CommandJudge, judge_for_command
-from needlework.results.judging.ask import add_asking_arguments, check_concurrency, run_asking
+from needlework.results.judging.ask import add_asking_arguments, run_asking
 
 _SHOWN = 10
 
@@ -44,7 +44,6 @@ def open_model(options: argparse.Namespace, reply_budget: int, option: str = "--
     prefix = "" if option == "--model" else "checker_"
     api_key_env = getattr(options, f"{prefix}api_key_env")
     variable(f"--{prefix}api_key_env".replace("_", "-"), api_key_env)
-    check_concurrency(options)
     return judge_for_command(
         getattr(options, option.removeprefix("--")),
         base_url=getattr(options, f"{prefix}base_url"),

@@ -22,7 +22,7 @@ import regex
 from msgspec import Struct
 
 from needlework.core.draws import draws, sample
-from needlework.core.errors import InputError, printable
+from needlework.core.errors import InputError, number_from, printable
 from needlework.core.files import parse_toml, read_text, write_whole
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import GAPS, Rows, gap_rows, question_file, rows_before
@@ -84,20 +84,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("documents", metavar="DIR", help="folder of documents, see docs/documents.md")
     add("--model", metavar="SPEC", help="model that writes: openai:NAME, or any other SPEC; not with --template gap")
     add("--out", type=Path, metavar="FILE", help="file to write [FOLDER.questions.json]")
-    add("--per-document", type=int, default=1, metavar="N", help="questions about each document [1]")
+    add("--per-document", type=number_from(1), default=1, metavar="N", help="questions about each document [1]")
     names = ", ".join((*_TEMPLATES, GAPS))
     add(OPTION, default="factoid", metavar="NAME", help=f"{names}, or a TOML file [factoid]")
-    add("--limit", type=int, metavar="N", help="only so many documents, drawn with --seed [all]")
+    add("--limit", type=number_from(1), metavar="N", help="only so many documents, drawn with --seed [all]")
     add("--seed", type=int, default=0, metavar="N", help="which documents --limit takes [0]")
     add_shared_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Make the questions, write them, and print what became of every document. Raises `InputError`."""
-    for name in ("per_document", "limit"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise InputError(f"--{name.replace('_', '-')}", value, "give a whole number from 1")
     folder = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{Path(options.documents).expanduser().resolve().name}.questions.json")
     replies = options.replies or replies_beside(out)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from needlework.core.errors import InputError, OneLineParser, run_command
+from needlework.core.errors import InputError, OneLineParser, number_from, run_command
 from needlework.core.settings import READ, READ_HELP
+from needlework.results.files.read_run import file_of_run
 from needlework.results.prompt import PromptsOfRuns
 
 PREDICTIONS = ".pred.jsonl"
 RATINGS = "ratings.json"
 _REFERENCES = ".ref.jsonl"
-_OF_A_RUN = ("journal.jsonl", "results.json")
 _HOST = "127.0.0.1"
 
 
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--port", type=int, default=8765, help="port on 127.0.0.1; 0: any that is free [8765]")
     state = f"file of ratings [{RATINGS} in the first PATH, or beside it where that is a file]"
     add("--state", type=Path, metavar="FILE", help=state)
-    add("--rate-questions", type=int, metavar="N", help="rate N questions, drawn by chance [all]")
+    add("--rate-questions", type=number_from(1), metavar="N", help="rate N questions, drawn by chance [all]")
     return parser
 
 
@@ -64,16 +64,13 @@ def _serve(options: argparse.Namespace) -> int:
         from needlework.results.web.app import PARAMETER, VARIABLE, build_app, choose_token
     except ImportError as error:
         raise InputError("serve", error.name or "", "not installed: pip install 'needlework[web]'") from None
-    if options.rate_questions is not None and options.rate_questions < 1:
-        raise InputError("--rate-questions", options.rate_questions, "give a number from 1 on")
     sources = find_sources(options.paths, options.documents, options.state, options.rate_questions)
     token, is_chosen = choose_token(os.environ)
     try:
         listener = socket.create_server((_HOST, options.port))
     except (OSError, OverflowError) as error:
-        raise InputError(
-            "--port", options.port, f"cannot be listened on ({error}); --port 0 takes a free one"
-        ) from None
+        remedy = f"cannot be listened on ({error}); --port 0 takes a free one"
+        raise InputError("--port", options.port, remedy) from None
     with listener:
         port = listener.getsockname()[1]
         app = build_app(sources, rebuild=PromptsOfRuns(options.read), token=token, cookie=f"needlework-{port}")
@@ -122,9 +119,7 @@ def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
             raise InputError("PATH", path, "is no run folder, .jsonl or .json file")
         yield kind, path
         return
-    runs = [
-        folder for folder in (path, *sorted(path.iterdir())) if any((folder / name).is_file() for name in _OF_A_RUN)
-    ]
+    runs = [folder for folder in (path, *sorted(path.iterdir())) if file_of_run(folder)]
     is_run = runs[:1] == [path]
     predictions = [] if is_run else sorted(path.rglob(f"*{PREDICTIONS}"))
     if not runs and not predictions:

@@ -315,14 +315,14 @@ def test_a_reply_that_is_missing_is_said_and_asked_for_again(questions, checked,
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("make", "--per-document", 0), "--per-document: '0': give a whole number from 1"),
+        (("make", "--per-document", 0), "--per-document: '0': use a whole number from 1"),
         (("make", "--template", "absent"), "--template: 'absent': cannot be read"),
         (("make", "--template", "gap"), "--model: 'mock:perfect': --template gap asks no model"),
         (("make", "--api-key-env", "sk-12345"), "--api-key-env: '...': is the name of an environment variable"),
         (("make", "--model-arg", "window"), "--model-arg: 'window': write KEY=VALUE"),
         (("make", "--model", "nothing"), "--model: 'nothing': use one of"),
         (("make", "--model", "mock:wrong"), "has written no question that can be used"),
-        (("check", "--concurrency", 0), "--concurrency: '0': give a whole number from 1"),
+        (("check", "--concurrency", 0), "--concurrency: '0': use a whole number from 1"),
         (("check", "--checker", "nothing"), "--checker: 'nothing': use one of"),
         (
             ("check", "--checker", "mock:wrong", "--checker-api-key-env", "sk-1"),
