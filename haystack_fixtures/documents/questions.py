@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
@@ -91,12 +91,12 @@ def question_of(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
     question, document = row.get("question"), row.get("answer_doc")
     if not isinstance(question, str) or not question.strip():
         raise ValueError("has no question")
-    answers = _texts([*_listed(row.get("answer")), *_listed(row.get("aliases"))])
+    answers = texts_of(row.get("answer"), row.get("aliases"))
     if not answers:
         raise ValueError("has no answer")
     if not isinstance(document, str) or not document:
         raise ValueError("has no answer_doc")
-    supporting = tuple(name for name in _texts(_listed(row.get("supporting_docs"))) if name != document)
+    supporting = tuple(name for name in texts_of(row.get("supporting_docs")) if name != document)
     extra = {name: value for name, value in row.items() if name not in _READ}
     return DocumentQuestion(key, question.strip(), answers, document, supporting, extra)
 
@@ -143,15 +143,10 @@ def _read_question_set(path: str) -> QuestionSet:
     return QuestionSet(tuple(questions), digest, all(is_decided(row) for row in accepted.values()))
 
 
-def _listed(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else [value]
-
-
-def _texts(values: Iterable[object]) -> tuple[str, ...]:
-    """The texts among values, numbers written out, each once; blank and other values are left out."""
-    texts = (
-        str(value).strip() for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)
-    )
+def texts_of(*values: object) -> tuple[str, ...]:
+    """The texts among values and lists of values, numbers written out, each once; blank and others are left out."""
+    listed = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    texts = [str(each).strip() for each in listed if isinstance(each, str | int | float) and not isinstance(each, bool)]
     return tuple(dict.fromkeys(text for text in texts if text))
 
 

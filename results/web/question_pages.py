@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from needlework.core.errors import InputError, printable
-from needlework.haystack_fixtures.documents.questions import is_decided, question_file, read_rows, status_of
+from needlework.haystack_fixtures.documents.questions import is_decided, question_file, rows_before, status_of, texts_of
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
 from needlework.results.web import app
 
@@ -35,7 +35,7 @@ class ReviewedPair(Struct, frozen=True):
 def pair_of(row: QuestionRow) -> ReviewedPair:
     """Read the pair of a row; what the row lacks is empty, so that a reviewer can mend it."""
     question, document = (str(row.get(name) or "") for name in ("question", "answer_doc"))
-    answers, supporting = _texts(row.get("answer"), row.get("aliases")), _texts(row.get("supporting_docs"))
+    answers, supporting = texts_of(row.get("answer"), row.get("aliases")), texts_of(row.get("supporting_docs"))
     return ReviewedPair(question.strip(), answers, document, supporting)
 
 
@@ -81,8 +81,8 @@ class _ReviewedFile:
 
     def rows(self) -> dict[str, QuestionRow]:
         """Read the rows, with the decisions that are about their wording of now. Raises `InputError`."""
-        source = _read_rows(self.path)
-        decided = {key: row for key, row in _read_rows(self._reviewed).items() if is_decided(row)}
+        source = rows_before(self.path, "PATH")
+        decided = {key: row for key, row in rows_before(self._reviewed, "PATH").items() if is_decided(row)}
         for key in source.keys() & decided.keys():
             about = decided[key]["decision"].get("about")
             if about not in (None, _digest(source[key])) and self.path != self._reviewed:
@@ -142,7 +142,7 @@ class _ReviewedFile:
             seen=_digest(row),
             state=_state_of(row),
             decision=_decision_of(row),
-            reasons=_texts(row.get("reasons")),
+            reasons=texts_of(row.get("reasons")),
             previous=links[number - 1] if number else "",
             following=links[number + 1] if number + 1 < len(keys) else "",
         )
@@ -162,8 +162,8 @@ class _ReviewedFile:
             raise InputError("status", status, f"is one of {', '.join(_DECISIONS)}")
         if status == "reject" and not reason:
             raise InputError("reason", "", "say why the question is rejected")
-        answers = _texts(form.text("answer"), *form.text("aliases").split("\n"))
-        supporting = _texts(*form.text("supporting").split("\n"))
+        answers = texts_of(form.text("answer"), *form.text("aliases").split("\n"))
+        supporting = texts_of(*form.text("supporting").split("\n"))
         pair = ReviewedPair(form.text("question").strip(), answers, form.text("document"), supporting)
 
         def decide(_before: bytes) -> bytes:
@@ -171,7 +171,7 @@ class _ReviewedFile:
             if (form.text("seen"), form.text("at")) != (_digest(row), _decision_of(row)["at"]):
                 raise app.StaleError(row.get("question", ""))
             if status == "undecided":
-                source = _read_rows(self.path).get(key, row)
+                source = rows_before(self.path, "PATH").get(key, row)
                 rows[key] = {name: value for name, value in source.items() if name != "decision"}
                 return question_file(rows)
             changed = _decided(row, pair, status, reason, person)
@@ -204,8 +204,8 @@ class _ReviewedFile:
         reasons = {
             "answer document": (pair.document,),
             "supporting document": pair.supporting,
-            "copy of the answer document": _texts(row.get("twins")),
-            "has the answer too": _texts(row.get("also_in")),
+            "copy of the answer document": texts_of(row.get("twins")),
+            "has the answer too": texts_of(row.get("also_in")),
         }
         return [(name, why) for why, names in reasons.items() for name in names if name]
 
@@ -218,11 +218,6 @@ class _ReviewedFile:
         names = (pair.document, *pair.supporting) if self.documents else ()
         missing = [name for name in names if self.documents and not self.documents.named(name)]
         return f"there is no document {missing[0]!r} in the folder" if missing else ""
-
-
-def _read_rows(path: Path) -> Mapping[str, QuestionRow]:
-    """The rows of a file, none where it is not there."""
-    return read_rows(str(path), "PATH")[0] if path.exists() else {}
 
 
 def _digest(row: QuestionRow) -> str:
@@ -251,10 +246,3 @@ def _decided(row: QuestionRow, pair: ReviewedPair, status: str, reason: str, per
     decision |= {"added": True} if not row or before.get("added") else {}
     decision |= {"edited": edited} if (edited := sorted({*changed, *before["edited"]})) else {}
     return {**with_pair(row, pair), "status": status, "decision": decision}
-
-
-def _texts(*values: object) -> tuple[str, ...]:
-    """The texts among values and lists of values, numbers written out, each once."""
-    listed = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    texts = [str(each).strip() for each in listed if isinstance(each, str | int | float) and each is not True]
-    return tuple(dict.fromkeys(text for text in texts if text))
