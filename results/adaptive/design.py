@@ -105,7 +105,6 @@ class Boundaries:
     A `pass_at_least` above the look, or a `fail_at_most` of -1: that look cannot decide so.
     """
 
-    looks: tuple[int, ...]
     pass_at_least: tuple[int, ...]
     fail_at_most: tuple[int, ...]
 
@@ -145,7 +144,7 @@ def boundaries(
         spent_high, spent_low = spent_high + float(above[least]), spent_low + float(below[most + 1])
         mass[least:], mass[: most + 1] = 0.0, 0.0
         high, low, before = [*high, least], [*low, most], look
-    return Boundaries(looks, tuple(high), tuple(low))
+    return Boundaries(tuple(high), tuple(low))
 
 
 def _binomial(trials: int, chance: float) -> npt.NDArray[np.float64]:
@@ -157,4 +156,4 @@ def boundaries_at(design: SearchDesign, at: int) -> Boundaries:
     looks, failing = design.looks(at), design.alpha / len(design.lengths)
     above = boundaries(design.pass_bar, looks, design.alpha, failing)
     below = boundaries(design.fail_bar, looks, design.alpha, failing)
-    return Boundaries(looks, above.pass_at_least, below.fail_at_most)
+    return Boundaries(above.pass_at_least, below.fail_at_most)

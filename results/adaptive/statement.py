@@ -11,7 +11,7 @@ from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, grid
 from needlework.results.adaptive.design import SHARE, BaseScore, Decision, wilson
-from needlework.results.adaptive.survey import BarSearch, Survey, surveys_of
+from needlework.results.adaptive.survey import BarSearch, Survey, name_of, surveys_of
 from needlework.results.adaptive.walk import LengthState, LengthTurn, out_of_reach
 from needlework.results.statistics.wording import bar_words
 from needlework.results.style import length_label
@@ -119,7 +119,7 @@ def statements_of(survey: Survey, stopped: Stopped = "interrupted") -> list[Leng
     """The statement of each bar of a series with trials. `stopped`: why a search has not ended."""
     return [
         LengthStatement(
-            *survey.name,
+            *name_of(survey.series),
             survey.rules.mode,
             "relative" if search.bar is None else "absolute",
             search.bar if search.bar is not None or not search.walk or not search.base else SHARE * search.base.score,

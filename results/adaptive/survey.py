@@ -89,11 +89,6 @@ class Survey:
         self.searches = [self._search(bar) for bar in rules.bars]
 
     @property
-    def name(self) -> SeriesName:
-        """Model, task and needle."""
-        return name_of(self.series)
-
-    @property
     def tokens(self) -> int:
         """The tokens of its trials: the lengths of their prompts with the answers' budgets."""
         return sum(length for length, _, _ in self.outcomes)

@@ -33,10 +33,8 @@ def _history(options: argparse.Namespace) -> int:
     timed.sort(key=lambda pair: (pair[0][0], pair[1].name))
     series = series_of([replace(run, when=when) for (_, when), run in timed], by_model=options.order == "date")
     if not series:
-        raise InputError(
-            "RUN", ", ".join(map(str, options.runs)),
-            "no two whole runs asked the same cells of one model; checkpoints, of other names, take --order step",
-        )  # fmt: skip
+        remedy = "no two whole runs asked the same cells of one model; checkpoints, of other names, take --order step"
+        raise InputError("RUN", ", ".join(map(str, options.runs)), remedy)
     sections, title = series_sections(series), one_line(options.title or "History")
     notes = [one_line(note) for note in left_out]
     content = {"schema": 1, "name": title, "notes": notes, "series": [_object(each) for each in series]}

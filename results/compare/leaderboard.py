@@ -9,6 +9,7 @@ from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.results.compare.collect import collect_models
 from needlework.results.files.csv_files import table_text
+from needlework.results.files.json_files import share_object
 from needlework.results.html.comparison import sections_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.report.boards import board_sections
@@ -104,18 +105,15 @@ def csv_text(boards: Sequence[Board]) -> str:
     """One row for each model on each board: scores 0..1, lengths in tokens, tokens of a trial, seconds.
     Then the score at each length; its range where answers are undecided: all of them missed, and all hit."""
     lengths = sorted({length for board in boards for length in board.lengths})
-    rows = [
-        _csv_row(number, board, run, ranks, lengths)
-        for number, board in enumerate(boards, start=1)
-        for run, ranks in board.rows
-    ]
-    return table_text([*rows[0]], (row.values() for row in rows))
+    numbered = [(number, board, *row) for number, board in enumerate(boards, start=1) for row in board.rows]
+    rows = [_csv_row(*row, lengths) for row in numbered]
+    return table_text(rows[0], (row.values() for row in rows))
 
 
 def _csv_row(number: int, board: Board, run: ModelRun, ranks: Ranks, lengths: Sequence[int]) -> dict[str, object]:
     entry = run.entries[board.task]
     overall, effective, columns = entry.overall, entry.effective, entry.by_length
-    score, ends, latency = overall.share, overall.range or (None, None), entry.latency
+    ends, latency = overall.range or (None, None), entry.latency
     row: dict[str, object] = {
         "task": board.task,
         "board": number,
@@ -123,9 +121,7 @@ def _csv_row(number: int, board: Board, run: ModelRun, ranks: Ranks, lengths: Se
         "run": run.run,
         "rank_best": ranks[0],
         "rank_worst": ranks[1],
-        "score": score.value,
-        "low": score.low,
-        "high": score.high,
+        **share_object(overall.share),
         "score_with_misses": entry.counted,
         "range_low": ends[0],
         "range_high": ends[1],

@@ -281,11 +281,9 @@ class Baseline:
         """Refuse a baseline that has another prompt under the same id. Raises `InputError`."""
         twin = self.twin_of(record)
         if twin is not None and prompts_match(twin, record) is False:
-            raise InputError(
-                BASELINE, self.path,
-                f"its prompt of {record.id} is another one than this run's; needlework compare says which part"
-                " differs, and a baseline made with this run's options has the same",
-            )  # fmt: skip
+            remedy = f"its prompt of {record.id} is another one than this run's; needlework compare says which part"
+            remedy += " differs, and a baseline made with this run's options has the same"
+            raise InputError(BASELINE, self.path, remedy)
 
     def has(self, model: str, cell: Cell, seed: int) -> bool:
         """Whether the baseline scored this trial, in whichever test."""

@@ -267,10 +267,8 @@ def _rate_lines(rates: Mapping[Rule, WinRate]) -> Iterator[str]:
     yield from aligned(rows, names=1)
     strict = rates["strict"]
     if strict.score.value is None:
-        yield (
-            f"no strict rate: {strict.n} of {strict.expected} judgements are there; whatever the others say, "
-            f"it is from {percent2(strict.least)} to {percent2(strict.most)}"
-        )
+        there = f"no strict rate: {strict.n} of {strict.expected} judgements are there"
+        yield f"{there}; whatever the others say, it is from {percent2(strict.least)} to {percent2(strict.most)}"
 
 
 def _effect_lines(effects: Mapping[str, tuple[Share, int]]) -> Iterator[str]:

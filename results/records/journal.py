@@ -154,12 +154,8 @@ def stored_answers(
         if record.outcome in FINAL or (record.outcome == "error" and record.error and record.error.kind == "judge")
     }
     latest = {record.key: record for record in waiting} | final
-    return {
-        key: StoredAnswer(
-            record, rulings.get(key, record if record.score is not None else None), record.outcome != WAITING
-        )
-        for key, record in latest.items()
-    }
+    scored = {key: record for key, record in latest.items() if record.score is not None} | dict(rulings)
+    return {key: StoredAnswer(of, scored.get(key), of.outcome != WAITING) for key, of in latest.items()}
 
 
 def ruling_of(record: Record) -> str | None:

@@ -232,9 +232,6 @@ def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
     merged = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
     before, now = known.get("models", {}), learnt.get("models", {})
     for spec in before.keys() & now.keys():  # a server that is away, or fails to be calibrated, adds nothing
-        facts = {
-            fact: value for fact, value in now[spec].items()
-            if value is not None and not str(value).startswith("failed")
-        }  # fmt: skip
-        merged["models"][spec] = {**now[spec], **before[spec], **facts}
+        news = {fact: of for fact, of in now[spec].items() if of is not None and not str(of).startswith("failed")}
+        merged["models"][spec] = {**now[spec], **before[spec], **news}
     return merged

@@ -208,10 +208,8 @@ def has_earlier_answers(earlier: list[Record], now: list[Record], recipe: str) -
     if any(record.timing.replayed for record in now):
         return True
     there = {identity(record) for record in now}
-    return any(
-        record.outcome in FINAL and record.details.recipe == recipe and identity(record) not in there
-        for record in earlier
-    )
+    answers = (record for record in earlier if record.outcome in FINAL and record.details.recipe == recipe)
+    return any(identity(record) not in there for record in answers)
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:

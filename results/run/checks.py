@@ -25,9 +25,7 @@ def check_run(settings: Settings, folder: Path) -> list[Gate]:
     gates = [parse_gate(text) for text in settings.gate]
     check_gates(settings, gates)
     if settings.shard is not None and settings.top_up:
-        remedy = (
-            "asks for what a whole run leaves undecided: leave it out of a shard, or give it after needlework merge"
-        )
+        remedy = "asks for what a whole run leaves undecided: leave it out of a shard; give it after needlework merge"
         raise InputError("--top-up", settings.top_up, remedy)
     base = parse_relative_to(settings.relative_to)
     lengths = {length for suite in settings.suites for length in suite.lengths}
@@ -96,9 +94,8 @@ def _check_adaptive(settings: Settings, folder: Path) -> None:
             raise InputError(OPTION, suite.task, remedy)
         if None in rules.bars and rules.base is None:
             if len(suite.lengths) < 2:
-                raise InputError(
-                    "--adaptive-bar", "relative", "needs a length for the base, and a longer one: --lengths"
-                )
+                remedy = "needs a length for the base, and a longer one: --lengths"
+                raise InputError("--adaptive-bar", "relative", remedy)
             if rules.base_length is not None and rules.base_length >= max(suite.lengths):
                 raise InputError("--relative-to", settings.relative_to, "leaves no length to judge; see --lengths")
         first = min(suite.lengths) * unit_of(len(suite.depths))

@@ -95,10 +95,8 @@ def sending_notes(settings: Settings) -> Iterator[str]:
     if kinds & set(_HERE):
         yield "a model on this machine works on prompts together: a time is one prompt's share of that of all"
     if kinds - {*_HERE, "mock"} and settings.concurrency > 1:
-        yield (
-            f"up to {settings.concurrency} requests at once (--concurrency): a time has the wait in the server's queue"
-            " in it; --concurrency 1 measures a request alone"
-        )
+        at_once = f"up to {settings.concurrency} requests at once (--concurrency)"
+        yield f"{at_once}: a time has the wait in the server's queue in it; --concurrency 1 measures a request alone"
 
 
 def write_step_summary(report: RunReport | None) -> None:
