@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
+from needlework.core.record import Details, PromptFacts, Record, ResponseFacts
 from needlework.haystack_fixtures.documents.data_set import DataSet, DataSetLayout, RowSummary, open_data
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
@@ -22,20 +23,9 @@ from needlework.results.leval import scores as leval
 from needlework.results.leval.predictions import json_rows
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import data_set_sections
-from needlework.results.statistics.panels import ScoredTrial
-from needlework.results.statistics.suites.data_sets import (
-    DataSetAnswer,
-    authors_notes,
-    bins_note,
-    data_set_answer,
-    field_table,
-    judged,
-    longbench_groups,
-    mrcr_groups,
-)
+from needlework.results.statistics.suites.data_sets import field_table, groups_of, published_scores
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
-from needlework.scoring.scores import Score
 
 ARGUMENT = "ANSWERS"
 _ROWS, _LOGS = ".jsonl", (".eval", ".json")
@@ -113,7 +103,6 @@ class Benchmark(Struct, frozen=True):
     task: str  # its scorer too: the sound rule, with the published ones in its details
     layout: DataSetLayout
     reference: Callable[[Columns], dict[str, Any] | None]  # what an answer is scored with; `None` if not in the columns
-    groups: Callable[[Columns], tuple[str, ...]]  # the rows of the table that an answer belongs to
 
 
 def right_letter(columns: Columns) -> str:
@@ -140,11 +129,6 @@ def _openai_reference(columns: Columns) -> dict[str, Any] | None:
         return reference | {"chance": 1 / needles if isinstance(needles, int) and needles else 0.0}
 
 
-def _openai_groups(columns: Columns) -> tuple[str, ...]:
-    tokens, needles = columns.get("total_tok_cnt"), columns.get("n_needles")
-    return mrcr_groups(needles, tokens if isinstance(tokens, int) else None) if needles else ()
-
-
 def _deepmind_reference(columns: Columns) -> dict[str, Any] | None:
     queries, answer = columns.get("queries"), columns.get("answer")
     if not isinstance(queries, str) or not isinstance(answer, str):
@@ -154,37 +138,24 @@ def _deepmind_reference(columns: Columns) -> dict[str, Any] | None:
 
 def _graphwalks_reference(columns: Columns) -> dict[str, Any] | None:
     try:
-        return {"parts": data_sets.graph_nodes(RowSummary(0, 0, columns))}
+        nodes = data_sets.graph_nodes(RowSummary(0, 0, columns))
+        return {"parts": nodes, "problem_type": columns.get("problem_type")}
     except InputError:
         return None
 
 
 def _longbench_reference(columns: Columns) -> dict[str, Any] | None:
     letter = right_letter(columns)
-    return {"answers": (letter,), "chance": 1 / len(LETTERS)} if letter else None
+    return {"answers": (letter,), "chance": 1 / len(LETTERS), **data_sets.longbench_groups(columns)} if letter else None
 
 
 BENCHMARKS: dict[str, tuple[Benchmark, ...]] = {
     "mrcr": (
-        Benchmark("openai_mrcr", mrcr_sets.OPENAI_MRCR_LAYOUT, _openai_reference, _openai_groups),
-        Benchmark("deepmind_mrcr", mrcr_sets.DEEPMIND_MRCR_LAYOUT, _deepmind_reference, lambda _columns: ()),
+        Benchmark("openai_mrcr", mrcr_sets.OPENAI_MRCR_LAYOUT, _openai_reference),
+        Benchmark("deepmind_mrcr", mrcr_sets.DEEPMIND_MRCR_LAYOUT, _deepmind_reference),
     ),
-    "graphwalks": (
-        Benchmark(
-            "graphwalks",
-            data_sets.GRAPHWALKS_LAYOUT,
-            _graphwalks_reference,
-            lambda columns: tuple(filter(None, [str(columns.get("problem_type") or "")])),
-        ),
-    ),
-    "longbench-v2": (
-        Benchmark(
-            "longbench_v2",
-            data_sets.LONGBENCH_V2_LAYOUT,
-            _longbench_reference,
-            lambda columns: longbench_groups(data_sets.longbench_groups(columns)),
-        ),
-    ),
+    "graphwalks": (Benchmark("graphwalks", data_sets.GRAPHWALKS_LAYOUT, _graphwalks_reference),),
+    "longbench-v2": (Benchmark("longbench_v2", data_sets.LONGBENCH_V2_LAYOUT, _longbench_reference),),
 }
 
 
@@ -245,10 +216,10 @@ def _score_files(options: argparse.Namespace) -> None:
             columns = f"tells no right answers ({names}): give --data PATH, and rows with its ids or numbers"
             rows = f"has no row of {options.data}: give rows with its ids, or its rows' numbers from 0"
             raise InputError(ARGUMENT, path, rows if options.data else columns)
-        notes = [*_notes(scored, len(answers), data), *_published_notes(benchmark, scored)]
-        table = field_table(path.name, benchmark.task, [answer.row for answer in scored], notes)
+        notes = list(_notes(scored, len(answers), data))
+        table = field_table(path.name, benchmark.task, [answer.record for answer in scored], notes)
         tables.append(table)
-        items = [_item(answer) for answer in scored]
+        items = [_item(answer.record) for answer in scored]
         objects.append({"file": str(path), "table": table, "items": items})
     for line in section_lines(data_set_sections(tables)):
         print(line)
@@ -258,12 +229,9 @@ def _score_files(options: argparse.Namespace) -> None:
 
 
 class ScoredAnswer(Struct, frozen=True):
-    """An answer with its score and the columns of its question."""
+    """An answer as a trial of no length."""
 
-    answer: AnswerRow
-    score: Score | None  # `None` if the request failed
-    row: DataSetAnswer
-    columns: Mapping[str, Any]
+    record: Record
     data_row: int | None = None  # the number of its row in `--data`
 
 
@@ -279,9 +247,8 @@ def score_answers(
         reference = benchmark.reference(columns)
         if reference is None:
             continue
-        score, row = _score(answer, benchmark, columns, reference, model, number)
-        short = {name: value for name, value in columns.items() if name != benchmark.layout.text}
-        scored.append(ScoredAnswer(answer, score, row, short, data_row.number if data_row is not None else None))
+        record = _record(answer, benchmark, columns, reference, model, number)
+        scored.append(ScoredAnswer(record, data_row.number if data_row is not None else None))
     return scored
 
 
@@ -294,50 +261,41 @@ def _data_row(answer: AnswerRow, data: DataSet) -> RowSummary | None:
     return data.entries[int(number[1])] if number and int(number[1]) < len(data.entries) else None
 
 
-def _score(
-    answer: AnswerRow,
-    benchmark: Benchmark,
-    columns: Mapping[str, Any],
-    reference: Mapping[str, Any],
-    model: str,
-    number: int,
-) -> tuple[Score | None, DataSetAnswer]:
-    scorer = scorer_named(benchmark.task)
+def _record(
+    answer: AnswerRow, benchmark: Benchmark, columns: Columns, reference: Mapping[str, Any], model: str, number: int
+) -> Record:
+    scorer, tokens = scorer_named(benchmark.task), columns.get("total_tok_cnt")
+    score = None if answer.error else scorer.judge(_REASONING.sub("", answer.text), as_reference(reference))
+    details = dict(score.details) if score else {}
+    if score and _REASONING.match(answer.text):
+        published = scorer.judge(answer.text, as_reference(reference)).details
+        details |= {name: value for name, value in published.items() if name.startswith("as_")}
     context = columns.get(benchmark.layout.text)
-    score: Score | None = None
-    details: dict[str, Any] = {}
-    if not answer.error:
-        score = scorer.judge(_REASONING.sub("", answer.text), as_reference(reference))
-        details = dict(score.details)
-        if _REASONING.match(answer.text):
-            published = scorer.judge(answer.text, as_reference(reference)).details
-            details |= {name: value for name, value in published.items() if name.startswith("as_")}
-    trial = ScoredTrial(
+    sample = crc32(context.encode("utf-8", "surrogatepass")) if isinstance(context, str) else None
+    return Record(
+        id=answer.id,
         model=model,
         task=benchmark.task,
         needle="",
         length=0,
         depth=None,
-        sample=crc32(context.encode("utf-8", "surrogatepass")) if isinstance(context, str) else number,
+        repeat=number,
         outcome=score.verdict if score else "error",
         score=score.value if score else None,
+        scorer=benchmark.task,
+        why=score.why if score else answer.error,
+        reference={"needles": columns.get("n_needles"), "answer_tokens": 0, "sample": sample, **reference},
+        response=ResponseFacts(text=answer.text),
+        prompt=PromptFacts(tokens=tokens if isinstance(tokens, int) else 0),
+        details=Details(score=details),
     )
-    row = data_set_answer(
-        benchmark.task,
-        trial,
-        benchmark.groups(columns),
-        details,
-        chance=reference.get("chance"),
-        empty=not answer.text.strip(),
-    )
-    return score, row
 
 
 def _notes(scored: Sequence[ScoredAnswer], answers: int, data: DataSet | None) -> Iterator[str]:
     if left_out := answers - len(scored):
         remedy = "the data has no row of theirs" if data is not None else "no right answer is told: give --data"
         yield f"left out, since {remedy}: {left_out}"
-    if failed := sum(answer.score is None for answer in scored):
+    if failed := sum(answer.record.score is None for answer in scored):
         yield f"failed requests, in no mean: {failed}"
     if data is not None:
         yield f"data: sha256 {data.sha256[:12]}, {len(data.entries):,} rows"
@@ -347,31 +305,13 @@ def _notes(scored: Sequence[ScoredAnswer], answers: int, data: DataSet | None) -
             yield data.outdated
 
 
-def _published_notes(benchmark: Benchmark, scored: Sequence[ScoredAnswer]) -> list[str]:
-    """The numbers that the published scripts print for these answers."""
-    if benchmark.task != "longbench_v2":
-        counts = [answer.columns.get("total_tok_cnt") for answer in scored]
-        return bins_note([tokens for tokens in counts if isinstance(tokens, int)])
-    return authors_notes(
-        judged(
-            answer.answer.text,
-            difficulty=answer.columns.get("difficulty"),
-            length=answer.columns.get("length"),
-            answer=right_letter(answer.columns),
-        )
-        for answer in scored
-        if answer.score is not None
-    )
-
-
-def _item(answer: ScoredAnswer) -> dict[str, Any]:
-    score = answer.score
+def _item(record: Record) -> dict[str, Any]:
     return {
-        "key": answer.answer.id,
-        "groups": list(answer.row.groups),
-        "outcome": answer.row.trial.outcome,
-        "score": score.value if score else None,
-        "why": score.why if score else answer.answer.error,
-        "details": dict(score.details) if score else {},
-        "others": dict(answer.row.others),
+        "key": record.id,
+        "groups": groups_of(record),
+        "outcome": record.outcome,
+        "score": record.score,
+        "why": record.why,
+        "details": record.details.score,
+        "others": published_scores(record),
     }

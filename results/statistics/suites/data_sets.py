@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 
@@ -24,19 +24,6 @@ LONGBENCH_V2 = ("longbench_v2", "longbench_v2_closed_book")
 TASKS = (*MRCR, GRAPHWALKS, *LONGBENCH_V2)
 _EMPTY_LEFT_OUT = "authors"  # leaves replies without a text out of its mean
 _ORDER = ("easy", "hard", "short", "medium", "long")
-
-
-class DataSetAnswer(Struct, frozen=True):
-    """One answer; scores 0..1."""
-
-    trial: ScoredTrial
-    groups: tuple[str, ...]
-    others: Mapping[str, float]  # the published rules' scores
-    unread: bool = False  # has no letter, no list, or not the string at its start
-    another: bool = False  # gave another piece of the same ask
-    empty: bool = False
-    chance: float = 0.0  # the score of guessing
-    noise: float | None = None  # of MRCR, what any piece of the ask gets by the published ratio
 
 
 class DataSetGroup(Struct, frozen=True):
@@ -68,15 +55,35 @@ def field_tables(records: Iterable[Record]) -> tuple[FieldTable, ...]:
     return tuple(_table_of_records(*key, groups[key]) for key in sorted(groups))
 
 
-def field_table(model: str, task: str, rows: Sequence[DataSetAnswer], notes: Sequence[str] = ()) -> FieldTable:
+def field_table(model: str, task: str, records: Sequence[Record], notes: Sequence[str] = ()) -> FieldTable:
     """The table of some answers: `overall`, then every group, in the order of the makers' tables."""
-    names = sorted({name for row in rows for name in row.groups}, key=_order)
-    groups = [_group(name, [row for row in rows if name in row.groups]) for name in names]
-    return FieldTable(model, task, (_group("overall", rows), *groups), tuple(notes))
+    by_group: dict[str, list[Record]] = {}
+    for record in records:
+        for name in groups_of(record):
+            by_group.setdefault(name, []).append(record)
+    groups = [_group(name, by_group[name]) for name in sorted(by_group, key=_order)]
+    return FieldTable(model, task, (_group("overall", records), *groups), (*notes, *_published_notes(task, records)))
 
 
-def mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
+def groups_of(record: Record) -> tuple[str, ...]:
+    """The rows of the table that an answer belongs to, beside `overall`."""
+    reference, group = record.reference, record.panel  # of `n8_q0123` what a lost answer has of its row, too
+    if record.task in MRCR:
+        return _mrcr_groups(reference.get("needles") or group.removeprefix("n"), _tokens(record))
+    if record.task == GRAPHWALKS:
+        kind = str(reference.get("problem_type") or group)
+        return tuple(filter(None, (kind, f"{kind} to {length_label(record.length)}" if record.length else "")))
+    names = [str(reference[name]) for name in ("difficulty", "length_class", "domain") if reference.get(name)]
+    if record.length and not record.task.endswith("closed_book"):
+        cut = "truncated" in (*record.details.flags, *record.prompt.flags)
+        names.append("text cut" if cut else "whole text")
+    return tuple(names)
+
+
+def _mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
     """`n8`, and with its bin `n8 65,537-131,072`: `tokens` of prompt and answer; `None`: not known."""
+    if not needles:
+        return ()
     name = f"n{needles}"
     if tokens is None:
         return (name,)
@@ -87,43 +94,10 @@ def mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
     return name, f"{name} {low + bool(number):,}-{high:,}"
 
 
-def longbench_groups(row: Mapping[str, Any], *, cut: bool | None = None) -> tuple[str, ...]:
-    """Difficulty, length class and domain of a row, and whether its text was cut, where that is known."""
-    names = [str(row[name]) for name in ("difficulty", "length_class", "domain") if row.get(name)]
-    return (*names, *([] if cut is None else ["text cut" if cut else "whole text"]))
-
-
-def data_set_answer(
-    task: str,
-    trial: ScoredTrial,
-    groups: tuple[str, ...],
-    details: Mapping[str, Any],
-    *,
-    chance: object,
-    empty: bool,
-    is_ours: bool = True,
-) -> DataSetAnswer:
-    """An answer by the `details` of its score; `is_ours`: the score is of the data set's own scorer here."""
-    scored, noise = trial.outcome in SCORED, details.get("noise")
-    others = {
-        name.removeprefix(AS): float(value)
-        for name, value in details.items()
-        if name.startswith(AS) and isinstance(value, (int, float))
-    }
-    if task in MRCR:
-        unread = details.get("string", "first") != "first"
-    else:
-        unread = "precision" not in details if task == GRAPHWALKS else not details.get("letter")
-    return DataSetAnswer(
-        trial=trial,
-        groups=groups,
-        others=others if scored else {},
-        unread=scored and is_ours and unread,
-        another=str(details.get("given", "")).startswith("#"),
-        empty=empty,
-        chance=float(chance) if isinstance(chance, (int, float)) else 0.0,
-        noise=float(noise) if isinstance(noise, (int, float)) else None,
-    )
+def published_scores(record: Record) -> dict[str, float]:
+    """The scores of an answer by the published rules, 0..1; none of an answer without a score of ours."""
+    scores = {name.removeprefix(AS): value for name, value in record.details.score.items() if name.startswith(AS)}
+    return {rule: float(value) for rule, value in scores.items() if record.score is not None and _is_number(value)}
 
 
 def _table_of_records(model: str, task: str, records: Sequence[Record]) -> FieldTable:
@@ -134,22 +108,7 @@ def _table_of_records(model: str, task: str, records: Sequence[Record]) -> Field
     skipped = sum(record.outcome == "skipped" for record in records)
     if skipped:
         notes.append(f"skipped, in no mean: {skipped} of {len(records)} rows")
-    if task in MRCR:
-        notes += bins_note([tokens for record in records if (tokens := _tokens(record)) is not None])
-    if task in LONGBENCH_V2:
-        notes += authors_notes(_judged(record) for record in records if record.outcome in SCORED)
-    return field_table(model, task, [_row(task, record) for record in records], notes)
-
-
-def _judged(record: Record) -> data_sets.GradedReply | None:
-    reference = record.reference
-    answers = reference.get("answers") or ("",)
-    return judged(
-        record.response.text,
-        difficulty=reference.get("difficulty"),
-        length=reference.get("length_class"),
-        answer=str(answers[0]),
-    )
+    return field_table(model, task, records, notes)
 
 
 def _tokens(record: Record) -> int | None:
@@ -158,49 +117,41 @@ def _tokens(record: Record) -> int | None:
     return tokens + answer if tokens and isinstance(answer, int) else None
 
 
-def _row(task: str, record: Record) -> DataSetAnswer:
-    return data_set_answer(
-        task,
-        trial_of(record),
-        _groups(task, record),
-        record.details.score,
-        chance=record.reference.get("chance"),
-        empty=record.outcome == "empty",
-        is_ours=record.scorer.startswith(task.removesuffix("_closed_book")),
-    )
-
-
-def _groups(task: str, record: Record) -> tuple[str, ...]:
-    reference, group = record.reference, record.panel  # of `n8_q0123` what a lost answer has of its row, too
-    if task in MRCR:
-        return mrcr_groups(reference.get("needles") or group.removeprefix("n"), _tokens(record))
-    if task == GRAPHWALKS:
-        kind = str(reference.get("problem_type") or group)
-        return kind, f"{kind} to {length_label(record.length)}"
-    cut = "truncated" in (*record.details.flags, *record.prompt.flags)
-    return longbench_groups(reference, cut=None if task.endswith("closed_book") else cut)
-
-
-def _group(name: str, rows: Sequence[DataSetAnswer]) -> DataSetGroup:
-    score = tally(row.trial for row in rows)
-    scored = [row for row in rows if row.trial.outcome in SCORED]
-    chance = fmean(row.chance for row in scored) if scored else 0.0
+def _group(name: str, records: Sequence[Record]) -> DataSetGroup:
+    score, scored = tally(map(trial_of, records)), [record for record in records if record.outcome in SCORED]
+    chances = [record.reference.get("chance") for record in scored]
+    chance = fmean(each if _is_number(each) else 0.0 for each in chances) if scored else 0.0
     others: dict[str, list[float]] = {}
-    for row in scored:
-        for rule, value in row.others.items():
-            if not (rule == _EMPTY_LEFT_OUT and row.empty):
+    for record in scored:
+        is_empty = record.outcome == "empty" and not record.response.text.strip()
+        for rule, value in published_scores(record).items():
+            if not (rule == _EMPTY_LEFT_OUT and is_empty):
                 others.setdefault(rule, []).append(value)
-    noise = [row.noise for row in scored if row.noise is not None]
+    noise = [value for record in scored if _is_number(value := record.details.score.get("noise"))]
     return DataSetGroup(
         name=name,
         score=score,
         chance=chance,
         corrected=corrected_for_chance(score, chance),
         others={rule: fmean(values) for rule, values in others.items()},
-        unread=sum(row.unread for row in scored),
-        another=sum(row.another for row in scored),
+        unread=sum(map(_is_unread, scored)),
+        another=sum(str(record.details.score.get("given", "")).startswith("#") for record in scored),
         noise=fmean(noise) if noise else None,
     )
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float))
+
+
+def _is_unread(record: Record) -> bool:
+    """Whether an answer has no letter, no list, or not the string at its start, by the data set's own scorer."""
+    details = record.details.score
+    if not record.scorer.startswith(record.task.removesuffix("_closed_book")):
+        return False
+    if record.task in MRCR:
+        return bool(details.get("string", "first") != "first")
+    return "precision" not in details if record.task == GRAPHWALKS else not details.get("letter")
 
 
 def _order(name: str) -> tuple[Any, ...]:
@@ -208,34 +159,33 @@ def _order(name: str) -> tuple[Any, ...]:
     return _ORDER.index(name) if name in _ORDER else len(_ORDER), natural(name)
 
 
-def judged(reply: str, *, difficulty: object, length: object, answer: str) -> data_sets.GradedReply | None:
-    """A reply as LongBench v2's authors judge it; `None` for an empty one, which their files do not have."""
-    if not reply.strip() or not difficulty or not length:
-        return None
-    return data_sets.GradedReply(str(difficulty), str(length), data_sets.authors_letter(reply), answer)
-
-
-def authors_notes(rows: Iterable[data_sets.GradedReply | None]) -> list[str]:
-    """The numbers of the authors' `result.py`, in percent, without and with a quarter for no letter."""
-    replies = [row for row in rows if row is not None]
-    if not replies:
+def _published_notes(task: str, records: Sequence[Record]) -> list[str]:
+    """The numbers that the published scripts print for these answers."""
+    if task in MRCR:
+        tokens = [count for record in records if (count := _tokens(record)) is not None]
+        moved = sum(data_sets.harness_bin(each) != data_sets.card_bin(each) for each in tokens)
+        return [f"openbench and evalscope count {moved} of {len(tokens)} rows in another bin"] if moved else []
+    replies = [reply for record in records if record.outcome in SCORED and (reply := _judged(record))]
+    if task not in LONGBENCH_V2 or not replies:
         return []
     plain, compensated = (
         ", ".join(f"{name} {value}" for name, value in table.items() if value is not None)
         for table in (data_sets.authors_table(replies), data_sets.authors_table(replies, compensated=True))
     )
     notes = [f"as LongBench's result.py prints it, {len(replies)} replies: {plain}"]
-    return (
-        notes
-        if compensated == plain
-        else [*notes, f"with {data_sets.GUESS} for a reply without a letter: {compensated}"]
-    )
+    if compensated != plain:
+        notes.append(f"with {data_sets.GUESS} for a reply without a letter: {compensated}")
+    return notes
 
 
-def bins_note(tokens: Sequence[int]) -> list[str]:
-    """The number of rows that openbench and evalscope count in another bin than the data card."""
-    moved = sum(data_sets.harness_bin(each) != data_sets.card_bin(each) for each in tokens)
-    return [f"openbench and evalscope count {moved} of {len(tokens)} rows in another bin"] if moved else []
+def _judged(record: Record) -> data_sets.GradedReply | None:
+    """A reply as LongBench v2's authors judge it; `None` for an empty one, which their files do not have."""
+    reply, reference = record.response.text, record.reference
+    difficulty, length = reference.get("difficulty"), reference.get("length_class")
+    if not reply.strip() or not difficulty or not length:
+        return None
+    (answer, *_) = reference.get("answers") or ("",)
+    return data_sets.GradedReply(str(difficulty), str(length), data_sets.authors_letter(reply), str(answer))
 
 
 # L-Eval (C. An et al., "L-Eval: Instituting Standardized Evaluation for Long Context Language Models", ACL 2024)
