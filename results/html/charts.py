@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from needlework.core.record import OWN_DOCUMENTS
@@ -124,14 +123,6 @@ _SIZES = ((8, "large"), (16, "medium"), (40, "small"))
 _LABEL_ROOM = {"large": 9, "medium": 7, "small": 4, "tiny": 0}  # characters of a length that fit across a cell
 
 
-class CellView(Struct, frozen=True):
-    """One cell of the heatmap: class names, the number or letter in it, and n where there is room."""
-
-    look: str
-    text: str
-    n: str = ""
-
-
 def grid_view(chart: Heatmap) -> dict[str, Any]:
     """Lay out a heatmap: a row for each depth, and the means. `size` and `upright` are class names."""
     size = next((name for widest, name in _SIZES if len(chart.lengths) <= widest), "tiny")
@@ -147,17 +138,18 @@ def grid_view(chart: Heatmap) -> dict[str, Any]:
     }
 
 
-def _cell(cell: HeatmapCell | None, chart: Heatmap) -> CellView:
+def _cell(cell: HeatmapCell | None, chart: Heatmap) -> tuple[str, str, str]:
+    """Class names, the number or letter in the cell, and n where there is room."""
     is_difference = chart.scale.low < 0
     if cell is None or (cell.value is None and not cell.mark and not cell.text):
-        return CellView("none", "")
+        return "none", "", ""
     if cell.mark is not None:
-        return CellView("gap" if is_difference else cell.mark.outcome, cell.mark.letter)
+        return "gap" if is_difference else cell.mark.outcome, cell.mark.letter, ""
     n = cell.notes[-1] if cell.notes and len(chart.lengths) <= _ROOM_FOR_N else ""
     if cell.value is None:  # a range, because answers are undecided
-        return CellView("range", cell.text, n)
+        return "range", cell.text, n
     look = f"by{round(200 * cell.value - 100)}" if is_difference else f"c{cell.text}"
-    return CellView(f"{look} part" if cell.is_partial else look, cell.text, n)
+    return f"{look} part" if cell.is_partial else look, cell.text, n
 
 
 def table_view(table: Table, links: Sequence[str] = (), panels: Sequence[int] = ()) -> dict[str, object]:

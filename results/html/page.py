@@ -108,10 +108,10 @@ def page(
     )
 
 
-def policy(style: str, script: str) -> str:
+def policy(css: str, script: str) -> str:
     """Return the Content-Security-Policy: nothing is loaded, and nothing runs but exactly our script."""
     return (
-        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(css)}'; "
         "base-uri 'none'; form-action 'none'"
     )
 

@@ -122,8 +122,8 @@ def agreement_lines(result: Agreement, rows: str, columns: str) -> Iterator[str]
     """Agreement and the table of labels; `rows` and `columns` name the raters."""
     kappa = result.kappa
     span = style.NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
-    style.counted = f"({interval_cell(result.agreement)}), {result.n} verdicts on {result.items} items"
-    yield f"{rows} and {columns} agree: {percent2(result.agreement.value)} % {style.counted}"
+    basis = f"({interval_cell(result.agreement)}), {result.n} verdicts on {result.items} items"
+    yield f"{rows} and {columns} agree: {percent2(result.agreement.value)} % {basis}"
     yield f"  Cohen's kappa: {style.NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
     names = [style.one_line(label) for label in result.labels]
     table = [(name, *map(str, counts)) for name, counts in zip(names, result.table, strict=True)]

@@ -127,7 +127,7 @@ def _group(name: str, records: Sequence[Record]) -> DataSetGroup:
         for rule, value in published_scores(record).items():
             if not (rule == _EMPTY_LEFT_OUT and is_empty):
                 others.setdefault(rule, []).append(value)
-    noise = [value for record in scored if _is_number(value := record.details.score.get("noise"))]
+    noise = [part for record in scored if _is_number(part := record.details.score.get("noise"))]
     return DataSetGroup(
         name=name,
         score=score,
