@@ -1,6 +1,6 @@
 """Contexts of documents: one that is cut to its length, or the answer's among whole others."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -47,16 +47,18 @@ def build_document(outer: OuterText, document: Document, encoded: Encoded) -> Pr
     def spliced(spans: Spans) -> Spliced:
         return splice([outer.before, *(Range(encoded, *span) for span in spans), outer.after], outer.encode)
 
-    def over(spans: Spans) -> int:
-        return spliced(spans).count + len(outer.bos) - outer.budget
-
     whole: Spans = ((0, len(document.text)),)
-    if document.truncation == "exact":
-        spans = _exact_spans(over, document, encoded, length=outer.budget + outer.reserved)
+    spans = whole
+    if document.truncation == "exact":  # cut until the prompt fits, mostly exactly
+        stays = len(encoded.ids)
+        while (more := spliced(spans).count + len(outer.bos) - outer.budget) > 0:
+            if stays <= 1:
+                length = outer.budget + outer.reserved
+                raise TooShortError(length, "template and question need more", length + more)
+            stays = max(1, stays - more)
+            spans = _spans(document, encoded, stays)
     elif document.truncation == "compat":
         spans = (compat_span(document, encoded, most=outer.budget, encode=outer.encode),)
-    else:
-        spans = whole
     left, tokens = "".join(document.text[slice(*span)] for span in spans), spliced(spans)
     text = outer.before + left + outer.after
     begin, end = len(outer.before), len(outer.before) + len(left)
@@ -74,21 +76,6 @@ def build_document(outer: OuterText, document: Document, encoded: Encoded) -> Pr
         flags=() if spans == whole and not document.cut else ("truncated",),
         truncated=share,
     )
-
-
-def _exact_spans(over: Callable[[Spans], int], document: Document, encoded: Encoded, *, length: int) -> Spans:
-    """The characters of the document that stay: cut until the prompt fits, mostly exactly.
-
-    `over`: by how many tokens a prompt is too long.
-    """
-    spans: Spans = ((0, len(document.text)),)
-    left = len(encoded.ids)
-    while (more := over(spans)) > 0:
-        if left <= 1:
-            raise TooShortError(length, "template and question need more", length + more)
-        left = max(1, left - more)
-        spans = _spans(document, encoded, left)
-    return spans
 
 
 def _spans(document: Document, encoded: Encoded, count: int) -> Spans:

@@ -174,16 +174,6 @@ def _between_chars(starts: NDArray[np.int64], token: int) -> int:
     return token
 
 
-class _Seam(NamedTuple):
-    """A window and its tokens low..high in step with its sides `joined` (left) and `begin` (right)."""
-
-    window: Encoded
-    low: int
-    high: int
-    joined: int
-    begin: int
-
-
 def _join(cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, encode: Encode) -> Spliced | tuple[int, int]:
     """Cores and windows in turn; or the seams first..last of the window that is out of step."""
     segments: list[Segment] = []
@@ -194,33 +184,21 @@ def _join(cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, encod
         end = right.start_of(right.low) if right else length
         shown = [part for part in parts if part.start < end and start < part.end]
         slices = (part.text[max(start, part.start) - part.shift : min(end, part.end) - part.shift] for part in shown)
-        seam = _seam("".join(slices), start, left, right, encode)
-        if seam is None:
+        window = encode("".join(slices))
+        # The tokens where the window and its sides run in step. With nothing to encode, the source ends with the text.
+        before: tuple[int, int] | None = (0, left.high if left else 0)
+        after: tuple[int, int] | None = (0, right.low) if right else (len(window.ids), 0)
+        if window.text and left:
+            before = _in_step(window, start, left, before=left.end)
+        if window.text and right:
+            after = _in_step(window, start, right, after=right.start)
+        if before is None or after is None:
             return left.number + 1 if left else 0, right.number + 1 if right else len(parts) + 1
         if left:
-            segments.append((left.source, begin, seam.joined, left.shift))
-        segments.append((seam.window, seam.low, seam.high, start))
-        begin = seam.begin
-        left = right
+            segments.append((left.source, begin, before[1], left.shift))
+        segments.append((window, before[0], after[0], start))
+        left, begin = right, after[1]
     return Spliced(tuple(segments))
-
-
-def _seam(text: str, start: int, left: _Core | None, right: _Core | None, encode: Encode) -> _Seam | None:
-    """The window between two cores; `None` where it is out of step with one of them."""
-    window = encode(text)
-    before = after = (0, 0)
-    if left:
-        # With nothing to encode, the source ends with the text.
-        met = _in_step(window, start, left, before=left.end) if text else (0, left.high)
-        if met is None:
-            return None
-        before = met
-    if right:
-        met = _in_step(window, start, right, after=right.start) if text else (0, right.low)
-        if met is None:
-            return None
-        after = met
-    return _Seam(window, before[0], after[0] if right else len(window.ids), before[1], after[1])
 
 
 def _in_step(
