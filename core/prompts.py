@@ -26,33 +26,6 @@ class Message:
     content: str = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Forms:
-    """A prompt as text, messages and ids, each made on first use: a server is sent messages, a model here takes ids."""
-
-    tokens: int  # the number of ids
-    make_text: Callable[[], str] = field(repr=False)
-    make_messages: Callable[[str], tuple[Message, ...]] = field(repr=False)  # of the text
-    make_ids: Callable[[], NDArray[np.int32]] = field(repr=False)
-
-    @cached_property
-    def text(self) -> str:
-        return self.make_text()
-
-    @cached_property
-    def messages(self) -> tuple[Message, ...]:
-        return self.make_messages(self.text)
-
-    @cached_property
-    def ids(self) -> NDArray[np.int32]:
-        return self.make_ids()
-
-
-def rendered_forms(messages: tuple[Message, ...], text: str, ids: NDArray[np.int32]) -> Forms:
-    """Forms that are at hand."""
-    return Forms(len(ids), lambda: text, lambda _text: messages, lambda: ids)
-
-
 @dataclass(frozen=True, slots=True)
 class PlacedNeedle:
     """A needle's position in the prompt."""
@@ -66,11 +39,14 @@ class PlacedNeedle:
     depth: float  # percent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
-    """A built prompt."""
+    """A built prompt. A server is sent its messages, a model here takes its ids: each is made on first use."""
 
-    forms: Forms = field(repr=False)
+    tokens: int  # length of the rendered prompt
+    make_text: Callable[[], str] = field(repr=False)
+    make_messages: Callable[[str], tuple[Message, ...]] = field(repr=False)  # of the text
+    make_ids: Callable[[], NDArray[np.int32]] = field(repr=False)
     text_sha256: str
     context: tuple[int, int] = (0, 0)  # characters of the document in `text`
     context_tokens: int = 0
@@ -83,25 +59,20 @@ class Prompt:
     error: float = 0.0  # share by which counts may be off, 0 where the model's own tokenizer counts
     conversation: bool = False  # the context is turns, each a message
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The whole rendered request."""
-        return self.forms.text
+        return self.make_text()
 
-    @property
+    @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The messages of a chat."""
-        return self.forms.messages
+        return self.make_messages(self.text)
 
-    @property
+    @cached_property
     def ids(self) -> NDArray[np.int32]:
         """The text's canonical tokens."""
-        return self.forms.ids
-
-    @property
-    def tokens(self) -> int:
-        """Length of the rendered prompt in tokens."""
-        return self.forms.tokens
+        return self.make_ids()
 
 
 def text_sha256(text: str) -> str:
@@ -109,9 +80,12 @@ def text_sha256(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
-    """The prompt of a question without a context: no needles, nothing to prove but its own text."""
-    return Prompt(rendered_forms(messages, text, np.asarray(ids, np.int32)), text_sha256(text))
+def rendered_prompt(
+    messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32], **facts: Any
+) -> Prompt:
+    """The prompt of a text at hand. Without further facts: of a question without a context."""
+    array = np.asarray(ids, np.int32)
+    return Prompt(len(array), lambda: text, lambda _text: messages, lambda: array, text_sha256(text), **facts)
 
 
 _SPEAKERS = {

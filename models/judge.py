@@ -11,7 +11,7 @@ from types import MappingProxyType
 from needlework.core.errors import InputError
 from needlework.core.files import default_cache_dir
 from needlework.core.options import key_value
-from needlework.core.prompts import Message, bare_prompt
+from needlework.core.prompts import Message, rendered_prompt
 from needlework.models.model import Model, Request, Response
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import bears_threads, check_model_args, is_served, load_model, resolve_tokenizer
@@ -144,5 +144,5 @@ def _response(judge: Model, system: str, user: str, budget: int) -> Response:
     text = "\n\n".join(message.content for message in messages) + "\n"
     if judge.tokenizer.has_chat_template:
         text = judge.tokenizer.render_chat(messages)
-    prompt = bare_prompt(messages, text, judge.tokenizer.encode(text).ids)
+    prompt = rendered_prompt(messages, text, judge.tokenizer.encode(text).ids)
     return judge.respond(Request(prompt, "chat", answer_budget=budget))

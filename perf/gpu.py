@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import bare_prompt
+from needlework.core.prompts import rendered_prompt
 from needlework.models.local import memory
 from needlework.models.local.decoder import decoder_for
 from needlework.models.local.memory import Limits
@@ -206,7 +206,7 @@ def out_of_memory(shape: Shape, device: str) -> Iterator[str]:
     tokens = 2 * free // memory.token_bytes(memory.dimensions(model.config.to_dict()), 2)
     for count in (int(tokens), 64):
         ids = np.zeros(count, np.int32)
-        prompt = bare_prompt((), "", ids)
+        prompt = rendered_prompt((), "", ids)
         error = answering.respond(Request(prompt, "raw", answer_budget=4)).error
         yield f"{count:,} tokens: {'answered' if error is None else f'{error.kind}: {error.message[:160]}'}"
 

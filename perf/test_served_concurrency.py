@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from needlework.core.prompts import bare_prompt
+from needlework.core.prompts import rendered_prompt
 from needlework.models.model import Request, Response
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
@@ -31,7 +31,7 @@ def requests_of(tokens: int) -> Callable[[int], Request]:
 
     def make(i: int) -> Request:
         text = f"{i}. " + "The harbour was quiet. " * (tokens // 5)
-        return Request(bare_prompt((), text, tokenizer.encode(text).ids), "raw", 64)
+        return Request(rendered_prompt((), text, tokenizer.encode(text).ids), "raw", 64)
 
     return make
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from needlework.core.errors import InputError
 from needlework.core.files import cache_key, folder_of_run, learnt_once
-from needlework.core.prompts import Message, bare_prompt
+from needlework.core.prompts import Message, rendered_prompt
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
@@ -149,7 +149,7 @@ def _tried(count: Count, text: str) -> int | None:
 def _count_by_usage(transport: HttpTransport, text: str) -> int:
     """The count by `usage` of a request with this text, whose answer may have a few tokens."""
     messages = (Message("user", text),)
-    request = Request(bare_prompt(messages, text, tiktoken_tokenizer(STAND_IN).encode(text).ids), "chat", 16)
+    request = Request(rendered_prompt(messages, text, tiktoken_tokenizer(STAND_IN).encode(text).ids), "chat", 16)
     dialect = transport.dialect
     outcome = event_loop().wait(transport.attempt(request, dialect, Allowed(120, 240), time.perf_counter()))
     why = "the answer has no usage"

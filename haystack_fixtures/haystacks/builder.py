@@ -8,7 +8,7 @@ import numpy as np
 import regex
 
 from needlework.core.errors import InputError, TooShortError
-from needlework.core.prompts import Forms, PlacedNeedle, Prompt, text_sha256
+from needlework.core.prompts import PlacedNeedle, Prompt, text_sha256
 from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import (
     Draft,
@@ -73,12 +73,10 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
     outside = "".join(text[start:stop] for start, stop in around)  # the context without its needles
     repeated = any(occurs(answer, outside) for answer in answers)
     return Prompt(
-        forms=Forms(
-            len(frame.outer.bos) + draft.spliced.count,
-            make_text=lambda: text_of(draft.pieces),
-            make_messages=lambda text: frame.outer.messages(text[slice(*draft.context)]),
-            make_ids=lambda: draft.spliced.ids(frame.outer.bos),
-        ),
+        tokens=len(frame.outer.bos) + draft.spliced.count,
+        make_text=lambda: text_of(draft.pieces),
+        make_messages=lambda text: frame.outer.messages(text[slice(*draft.context)]),
+        make_ids=lambda: draft.spliced.ids(frame.outer.bos),
         context=draft.context,
         context_tokens=context_tokens,
         placed=placed,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, PlacedNeedle, Prompt, merge_roles, rendered_forms, text_sha256
+from needlework.core.prompts import Message, PlacedNeedle, Prompt, merge_roles, rendered_prompt, text_sha256
 from needlework.haystack_fixtures.haystacks.frame import OuterText, gap
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.splice import Encode
@@ -89,7 +89,7 @@ def build_conversation(
         raise irregular()
     return replace(
         prompt,
-        forms=rendered_forms(messages, text, prompt.ids),
+        make_messages=lambda _text: messages,
         context=(begin, end - len(joints.ask)),
         placed=tuple(_narrowed(placed, each, joints) for placed, (_, each) in zip(prompt.placed, needles, strict=True)),
         flags=(*prompt.flags, "merged_roles") if outer.merged else prompt.flags,
@@ -146,13 +146,14 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, outer: OuterMe
         depth = 100 * (low - first) / max(1, last - first - (high - low))
         name = f"turn{conversation.target}"
         placed = (PlacedNeedle(name, *spans[conversation.target], low - first, high - low, depth, depth),)
-    return Prompt(
-        forms=rendered_forms(messages, text, ids),
+    return rendered_prompt(
+        messages,
+        text,
+        ids,
         context=context,
         context_tokens=last - first,
         placed=placed,
         slack=budget - len(ids),
-        text_sha256=text_sha256(text),
         filler_sha256=text_sha256(text[slice(*context)]),
         flags=("merged_roles",) if outer.merged else (),
         conversation=True,

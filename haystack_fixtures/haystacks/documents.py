@@ -9,7 +9,7 @@ import numpy as np
 import regex
 
 from needlework.core.errors import InputError, TooLongError, TooShortError
-from needlework.core.prompts import Prompt, rendered_forms, text_sha256
+from needlework.core.prompts import Prompt, rendered_prompt, text_sha256
 from needlework.haystack_fixtures.haystacks.builder import finish, search
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.frame import Draft, OuterText, PromptFrame, draft_of
@@ -66,12 +66,13 @@ def build_document(outer: OuterText, document: Document, encoded: Encoded) -> Pr
     context_tokens = tokens.tokens_before(end) - tokens.tokens_before(begin)
     # Uncut, a token across an edge must not count as cut.
     share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
-    return Prompt(
-        forms=rendered_forms(outer.messages(left), text, ids),
+    return rendered_prompt(
+        outer.messages(left),
+        text,
+        ids,
         context=(begin, end),
         context_tokens=context_tokens,
         slack=outer.budget - len(ids),
-        text_sha256=text_sha256(text),
         filler_sha256=text_sha256(left),
         flags=() if spans == whole and not document.cut else ("truncated",),
         truncated=share,

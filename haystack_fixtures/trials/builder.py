@@ -18,13 +18,13 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import (
     Message,
     PromptShape,
-    bare_prompt,
     guided,
     lay_out,
     load_shape,
     parted,
     plain_turns,
     raw_text,
+    rendered_prompt,
 )
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields
@@ -63,12 +63,12 @@ class TrialBuilder:
         self._tokenizer = tokenizer
         self._sources = SourcePool(settings, tokenizer, cache_dir, tasks=tasks)
         self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
-        self._shapes: dict[tuple[str, str], PromptShape] = {}
         self._contexts = ContextBuilder(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         # A cell's question is made for its key and for its prompt; cells of one repeat share their frame.
         self._cached_question = lru_cache(1024)(self._ask)
         self._cached_frame = lru_cache(128)(self._frame)
         self._suite_recipe = lru_cache(128)(self._recipe)
+        self._cached_shape = lru_cache(128)(load_shape)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -81,10 +81,7 @@ class TrialBuilder:
 
     def shape(self, suite: Suite) -> PromptShape:
         """The suite's prompt shape."""
-        key = (suite.prompt, suite.language)
-        if key not in self._shapes:
-            self._shapes[key] = load_shape(*key)
-        return self._shapes[key]
+        return self._cached_shape(suite.prompt, suite.language)
 
     def embedders(self, suite: Suite) -> dict[str, str]:
         """The identities of the suite's embedders by spec; empty without embedders."""
@@ -193,7 +190,7 @@ class TrialBuilder:
             then = replace(then, question=worded)
         messages = (Message("user", then.prompt(first_answer.strip())),)
         text, bos = self._rendered(trial.suite, messages)
-        prompt = bare_prompt(messages, text, [*bos, *self._tokenizer.encode(text).ids.tolist()])
+        prompt = rendered_prompt(messages, text, [*bos, *self._tokenizer.encode(text).ids.tolist()])
         answer = then.answer or trial.asked.answer
         question = replace(trial.asked, question=then.question, answer=answer, context=Prose(), follow_up=None)
         return replace(trial, asked=question, prompt=prompt)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from needlework.core.prompts import Message, Needle, bare_prompt, plain_turns, raw_text
+from needlework.core.prompts import Message, Needle, plain_turns, raw_text, rendered_prompt
 from needlework.models.model import Calibration, Request, Response, starts_answer
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -122,7 +122,7 @@ def _with_messages(
     chat = request.template == "chat" and tokenizer.has_chat_template
     text = tokenizer.render_chat(messages) if chat else raw
     bos = np.asarray(() if chat else tokenizer.bos, dtype=np.int32)
-    prompt = bare_prompt(messages, text, np.concatenate([bos, tokenizer.encode(text).ids]))
+    prompt = rendered_prompt(messages, text, np.concatenate([bos, tokenizer.encode(text).ids]))
     return replace(request, prompt=prompt, cell=None, needles=needles, answer="".join(each.answer for each in needles))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from needlework.core.files import default_cache_dir
-from needlework.core.prompts import Message, bare_prompt, raw_text
+from needlework.core.prompts import Message, raw_text, rendered_prompt
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
@@ -18,7 +18,7 @@ tokenizer, tokenizers = toy_tokenizers.tokenizer, toy_tokenizers.tokenizers  # f
 
 
 def make_prompt(tokenizer, text, messages=()):
-    return bare_prompt(messages, text, tokenizer.encode(text).ids)
+    return rendered_prompt(messages, text, tokenizer.encode(text).ids)
 
 
 def make_trial(tokenizer, needle, context, kind="chat", *, question="", system="", budget=16, **more):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, rendered_forms
+from needlework.core.prompts import Message
 from needlework.haystack_fixtures.haystacks.builder import (
     build_prompt,
     occurs,
@@ -183,13 +183,12 @@ def test_a_forged_prompt_does_not_verify(bench):
     moved = replace(prompt.placed[0], start=prompt.placed[0].start + 1)
     swapped = prompt.ids.copy()
     swapped[[5, 6]] = swapped[[6, 5]]
-    messages, text, ids = prompt.messages, prompt.text, prompt.ids
     for forged in (
         replace(prompt, placed=(moved,)),
-        replace(prompt, forms=rendered_forms(messages, text, swapped)),
-        replace(prompt, forms=rendered_forms(messages, text, ids[:-1])),
-        replace(prompt, forms=rendered_forms(messages, text + " ", ids)),
-        replace(prompt, forms=rendered_forms((Message("user", "Something else"),), text, ids)),
+        replace(prompt, make_ids=lambda: swapped),
+        replace(prompt, tokens=prompt.tokens - 1, make_ids=lambda: prompt.ids[:-1]),
+        replace(prompt, make_text=lambda: prompt.text + " "),
+        replace(prompt, make_messages=lambda _text: (Message("user", "Something else"),)),
     ):
         with pytest.raises(InputError):
             verify_prompt(bench.tokenizer, forged, [LIGHTHOUSE])

@@ -223,8 +223,8 @@ def test_the_short_requests_have_no_started_answer(begun, smol_tokenizer):
     """What closing it adds, in place of going on, is then no constant of the template."""
     assert starts_answer(begun)
     assert not any(map(starts_answer, new_short_requests(begun, smol_tokenizer)))
-    forms = replace(begun.prompt.forms, make_messages=lambda _text: begun.prompt.messages[:-1])
-    plain = replace(begun, prompt=replace(begun.prompt, forms=forms))
+    cut = replace(begun.prompt, make_messages=lambda _text: begun.prompt.messages[:-1])
+    plain = replace(begun, prompt=cut)
     assert layout_of(begun, smol_tokenizer) == layout_of(plain, smol_tokenizer)
 
 
