@@ -29,22 +29,8 @@ class ForEach:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionWords:
-    """The entry of an option in `options.toml`: help for people, and rules of the command line."""
-
-    group: str
-    help: str
-    metavar: str = ""
-    default: str = ""  # shown in place of the field's
-    bare: str = ""  # the value of an option that is given without one
-    once: bool = False  # a second one is refused; of other options that take one value the last one counts
-    aliases: tuple[str, ...] = ()  # further names on the command line
-    of_run: bool = False  # of a family's option that is one of the run, not of what is asked
-
-
-@dataclass(frozen=True, slots=True)
 class Option:
-    """One option: the field `key` of a Struct."""
+    """One option: the field `key` of a Struct, and its entry in `options.toml`."""
 
     key: str
     parse: Parser
@@ -52,7 +38,14 @@ class Option:
     repeatable: bool
     flag: bool  # one of a suite has `--no-NAME` beside it
     suite: bool  # it describes what is asked (a preset's suite may set it), not how the run is made
-    words: OptionWords = field(repr=False)
+    # The entry: help for people, and rules of the command line.
+    group: str
+    help: str = field(repr=False)
+    metavar: str = ""
+    shown_default: str = ""  # in place of the field's
+    bare: str = ""  # the value of an option that is given without one
+    once: bool = False  # a second one is refused; of other options that take one value the last one counts
+    aliases: tuple[str, ...] = ()  # further names on the command line
 
     @property
     def name(self) -> str:
@@ -61,29 +54,32 @@ class Option:
 
 
 @cache
-def option_words() -> dict[str, OptionWords]:
-    """The words of all options by key, in the order in which help shows them."""
+def option_entries() -> dict[str, dict[str, Any]]:
+    """The entries of all options by key, in the order in which help shows them.
+
+    `of_run`: of a suite's option that is one of the run, not of what is asked.
+    """
     tables = tomllib.loads((resources.files(__package__) / "options.toml").read_text(encoding="utf-8"))
     titles = tables.pop("groups")
-    return {
-        key: OptionWords(**{"group": titles[group], **row, "aliases": tuple(row.get("aliases", ()))})
-        for group, rows in tables.items()
-        for key, row in rows.items()
-    }
+    return {key: {"group": titles[group], **row} for group, rows in tables.items() for key, row in rows.items()}
 
 
 def options_of(kind: type[Struct], *, suite: bool) -> Iterator[Option]:
-    """The options that are fields of a Struct: those that have words."""
+    """The options that are fields of a Struct: those that have an entry."""
     hints = get_type_hints(kind, include_extras=True)
     for member in structs.fields(kind):
-        words = option_words().get(member.name)
-        if words is not None:
-            parser = _parser(hints[member.name])
-            is_flag = hints[member.name] is bool and not words.metavar
-            repeatable = isinstance(parser, ForEach)
-            parse = parser.parse if isinstance(parser, ForEach) else parser
-            default = None if member.default is NODEFAULT else _as_text(member.default)
-            yield Option(member.name, parse, default, repeatable, is_flag, suite and not words.of_run, words)
+        if member.name in option_entries():
+            entry, parser = dict(option_entries()[member.name]), _parser(hints[member.name])
+            yield Option(
+                key=member.name,
+                parse=parser.parse if isinstance(parser, ForEach) else parser,
+                default=None if member.default is NODEFAULT else _as_text(member.default),
+                repeatable=isinstance(parser, ForEach),
+                flag=hints[member.name] is bool and "metavar" not in entry,
+                suite=suite and not entry.pop("of_run", False),
+                aliases=tuple(entry.pop("aliases", ())),
+                **entry,
+            )
 
 
 def read_value(hint: Any, option: str, value: str) -> Any:

@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     after = "general"
     for option in OPTIONS:
         # pytest's own general options come first; ours follow, most used ones at their head.
-        group = parser.getgroup(option.words.group.replace(":", "").replace(" ", "-"), option.words.group, after=after)
+        group = parser.getgroup(option.group.replace(":", "").replace(" ", "-"), option.group, after=after)
         after = group.name
         try:
             add_option(group.addoption, option)
@@ -36,17 +36,16 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def add_option(add: Callable[..., Any], option: Option) -> None:
     """Add the option by `add`, of pytest's parser or of one of argparse."""
-    words = option.words
-    shown = words.default or option.default
+    shown = option.shown_default or option.default
     default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
-    how: dict[str, Any] = {"action": "append" if option.repeatable or words.once else "store"}
-    how["metavar"] = words.metavar or "VALUE"
+    how: dict[str, Any] = {"action": "append" if option.repeatable or option.once else "store"}
+    how["metavar"] = option.metavar or "VALUE"
     if option.flag:
         how = {"action": "store_const", "const": "true"}
-    if words.bare:
-        how |= {"nargs": "?", "const": words.bare}
-    names = [f"--{name}" for name in (option.name, *words.aliases)]
-    add(*names, dest=option.key, help=(words.help + default).replace("%", "%%"), **how)
+    if option.bare:
+        how |= {"nargs": "?", "const": option.bare}
+    names = [f"--{name}" for name in (option.name, *option.aliases)]
+    add(*names, dest=option.key, help=(option.help + default).replace("%", "%%"), **how)
     if option.flag and option.suite and not option.name.startswith("no-"):
         add(f"--no-{option.name}", dest=option.key, action="store_const", const="false", help=SUPPRESS)
 

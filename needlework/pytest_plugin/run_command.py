@@ -33,9 +33,7 @@ def _join_values(argv: Sequence[str]) -> list[str]:
     pytest takes a path that stands alone for a folder of tests: it would look for its settings there, not here, and
     write its cache there.
     """
-    takes_value = {
-        f"--{name}" for option in OPTIONS if not option.flag for name in (option.name, *option.words.aliases)
-    }
+    takes_value = {f"--{name}" for option in OPTIONS if not option.flag for name in (option.name, *option.aliases)}
     joined: list[str] = []
     for word in argv:
         if joined and joined[-1] in takes_value and not word.startswith("-"):
@@ -54,7 +52,7 @@ def _help_parser() -> argparse.ArgumentParser:
     )
     groups: dict[str, argparse._ArgumentGroup] = {}
     for option in OPTIONS:
-        title = option.words.group
+        title = option.group
         group = groups[title] = groups.get(title) or parser.add_argument_group(title)
         add_option(group.add_argument, option)
     return parser
