@@ -134,7 +134,7 @@ def test_no_class_name_stands_twice():
 
 FOLDERS = ("core", "models", "haystack_fixtures", "pipeline", "scoring", "results", "cluster")
 HEAVY = {
-    *("torch", "transformers", "openai", "tiktoken", "matplotlib", "datasets", "gguf", "tokenizers", "rouge_score"),
+    *("torch", "transformers", "openai", "tiktoken", "matplotlib", "gguf", "tokenizers", "rouge_score"),
     *("nltk", "jieba", "pypdf", "docx", "lxml", "bm25s", "sentence_transformers", "sklearn"),
 }
 

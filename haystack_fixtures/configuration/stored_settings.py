@@ -46,8 +46,8 @@ def _tokenizer_file(value: str) -> FileIn | None:
 
 def _corpus_file(value: str) -> FileIn | None:
     kind, colon, path = value.partition(":")
-    if colon and kind in ("cdme", "hf"):
-        return FileIn(path, f"{kind}:", or_name=kind == "hf")
+    if colon and kind == "cdme":
+        return FileIn(path, "cdme:")
     return None if value in NAMES else FileIn(value)
 
 

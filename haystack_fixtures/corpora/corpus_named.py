@@ -15,7 +15,6 @@ from needlework.haystack_fixtures.corpora.files import (
     Corpus,
     clean_text,
     load_cdme,
-    load_hub,
     load_path,
     path_exists,
 )
@@ -91,11 +90,11 @@ def load_corpus(
     file_list: tuple[str, ...] = (),
     cache_dir: Path,
 ) -> Corpus:
-    """Load the corpus `spec`: a built-in name, `cdme:FOLDER`, `hf:ID_OR_PATH[:split]`, or a path.
+    """Load the corpus `spec`: a built-in name, `cdme:FOLDER`, or a path.
 
     `language` is the language of generated text and of the user's own; a packaged corpus has its own. `seed` and
     `min_chars` (characters) matter to generated text only: every other corpus is returned whole, however short.
-    `text_field` is the field of jsonl files and data sets; `file_list` picks files of a folder. `./essays` is a path
+    `text_field` is the field of jsonl files; `file_list` picks files of a folder. `./essays` is a path
     where `essays` is a name. What cannot be used raises InputError.
     """
     name = DEFAULTS.get(language, "") if spec == "default" else spec
@@ -103,8 +102,7 @@ def load_corpus(
         have = " and ".join(DEFAULTS)
         raise InputError("--language", language, f"has no default corpus ({have} have): name one with --corpus")
     kind, _, rest = name.partition(":")
-    takes_files = kind == "cdme" or (kind != "hf" and name not in NAMES)
-    if file_list and not takes_files:
+    if file_list and name in NAMES:
         raise InputError("--corpus", spec, f"a file list ({', '.join(file_list)}) needs a folder")
     if name in PACKAGES:
         return load_packaged(name)
@@ -117,13 +115,11 @@ def load_corpus(
         return Corpus("noise", language, "MIT (part of needlework)", "RULER's sentences", documents)
     if name == "generated":
         return generated_corpus(language, seed, min_chars, cache_dir)
-    if kind == "hf" and name != kind:
-        return load_hub(rest, language=language, text_field=text_field)
     if kind == "cdme" and name != kind:
         return load_cdme(_path(rest, spec), language=language, text_field=text_field, file_list=file_list)
     path = _path(name, name)
     if not name or not path_exists(path):
-        remedy = f"unknown: choose {', '.join(NAMES)}, cdme:FOLDER, hf:DATASET[:split], or a path"
+        remedy = f"unknown: choose {', '.join(NAMES)}, cdme:FOLDER, or a path"
         raise InputError("--corpus", name, remedy)
     return load_path(path, language=language, text_field=text_field, file_list=file_list)
 

@@ -1,11 +1,10 @@
-"""Corpora: texts of files, folders and data sets of a hub."""
+"""Corpora: texts of files and folders."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from needlework.core.errors import InputError
 
@@ -162,57 +161,10 @@ def presets_files(spec: str, names: tuple[str, ...]) -> tuple[str, ...]:
     is_cdme = spec.startswith("cdme:")
     try:
         folder = Path(spec.removeprefix("cdme:")).expanduser()
-        is_folder = folder.is_dir() and not spec.startswith("hf:")
+        is_folder = folder.is_dir()
     except (OSError, ValueError, RuntimeError):  # no name of a folder
         is_folder = False
     if is_cdme or not is_folder:
         return names if is_cdme else ()
     has_one = any((folder / name).is_file() for name in names)
     return names if has_one or not set(names) <= set(CDME_FILES) else ()
-
-
-_DEFAULT_SPLIT = "train"
-
-
-def load_hub(target: str, *, language: str, text_field: str) -> Corpus:
-    """Load one split of a data set; `target`: an id or a local path, and `:split` if not "train".
-
-    Rows without text are skipped. Code that a data set may carry is never run. The files go where the `datasets`
-    library keeps its own cache, so a data set that was prepared before works without a network.
-    """
-    name, _, split = target.partition(":")  # the first colon: a split may have one of its own, train[:10%]
-    if not name:
-        raise InputError("--corpus", target, "name a data set or a folder: hf:ID_OR_PATH[:split]")
-    if path_exists(Path(target)):  # and so may a local path
-        name, split = target, ""
-    split = split or _DEFAULT_SPLIT
-    rows = _load(name, split)
-    columns = list(rows.column_names)
-    if text_field not in columns:
-        remedy = f"no column {text_field!r}: name one of its columns ({', '.join(columns) or 'none'})"
-        raise InputError("--corpus", target, remedy)
-    documents = []
-    for number, text in enumerate(rows[text_field]):
-        if not isinstance(text, str | None):
-            raise InputError("--corpus", target, f"column {text_field!r}, row {number} is no text: name another")
-        if text and text.strip():
-            documents.append(clean_text(text, f"{target} row {number}"))
-    if not documents:
-        raise InputError("--corpus", target, f"column {text_field!r} holds no text: name another column or split")
-    licence = str(rows.info.license or "").strip() or "not stated"
-    source = f"Hugging Face data set {name}, split {split}"
-    return Corpus(Path(name).name, language, licence, source, tuple(documents))
-
-
-def _load(name: str, split: str) -> Any:
-    try:
-        import datasets
-    except ImportError:
-        raise InputError("--corpus", name, "needs the datasets library: pip install 'needlework[hub]'") from None
-    try:
-        return datasets.load_dataset(name, split=split)
-    # Dozens of kinds: network, hub, Arrow, pandas, file system. Whichever it is, the user reads one line of it.
-    except Exception as error:  # noqa: BLE001
-        problem = " ".join(str(error).split())[:300]
-        remedy = f"cannot be loaded ({type(error).__name__}: {problem}): check the id, the split and the network"
-        raise InputError("--corpus", f"{name}:{split}", remedy) from None

