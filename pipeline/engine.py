@@ -89,8 +89,10 @@ class Engine:
         """The identity of the server that answers a cell now (`ServedModel.server`).
 
         Empty for other models, and before the run has started its server."""
+        serving = self.models.serving
         with suppress(InputError):
-            return "" if self.models.is_asleep() else str(getattr(self.model(cell), "server", ""))
+            if serving is None or serving.handed_on():
+                return str(getattr(self.model(cell), "server", ""))
         return ""
 
     def trial(self, cell: Cell) -> Trial:

@@ -36,22 +36,21 @@ _AROUND = 1024  # tokens of a template and a question, with room to spare
 _NOT_YET = "http://127.0.0.1:1/v1"  # in place of the address of a server that is not there yet
 
 
+@dataclass(eq=False)
 class ModelPool:
     """Loads the models and judges of a run on first use. For one thread, but for `ask_judge`."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        cache_dir: Path,
-        workers: int,
-        serving: Serving | None = None,
-        tell: Callable[[str], object] | None = None,
-    ) -> None:
-        """`workers`: processes that share this machine's cores. `tell`: shows a status line.
-        `serving`: the server that the run starts for its model."""
-        self._settings, self._cache_dir, self._workers = settings, cache_dir, workers
-        self._serving, self._tell = serving, tell
-        self._args = dict(word.partition("=")[::2] for word in settings.model_arg)
+    settings: Settings
+    cache_dir: Path
+    workers: int
+    """Processes that share this machine's cores."""
+    serving: Serving | None = None
+    """The server that the run starts for its model."""
+    tell: Callable[[str], object] | None = None
+    """Shows a status line."""
+
+    def __post_init__(self) -> None:
+        self._args = dict(word.partition("=")[::2] for word in self.settings.model_arg)
         self._models: dict[str, Model] = {}
         self._judges: dict[str, Model] = {}
         self._opening = threading.Lock()  # of judges
@@ -62,28 +61,28 @@ class ModelPool:
         if named == "server":
             from needlework.pipeline.token_counter import served_tokenizer
 
-            return served_tokenizer(spec, self._args, self._to_model(), self._cache_dir)
-        return resolve_tokenizer(spec, self._args, named, self._cache_dir)
+            return served_tokenizer(spec, self._args, self._to_model(), self.cache_dir)
+        return resolve_tokenizer(spec, self._args, named, self.cache_dir)
 
     def described(self, spec: str) -> Described:
         """Known facts of a model before it is loaded."""
         from needlework.models.local.memory import described
 
-        return described(spec, self._args, self._settings.tokenizer, self._cache_dir)
+        return described(spec, self._args, self.settings.tokenizer, self.cache_dir)
 
     def check(self, spec: str) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""
-        to_model = self._connection(_NOT_YET) if self._serving else self._to_model()
+        to_model = self._connection(_NOT_YET) if self.serving else self._to_model()
         check_model_args(spec, self._args, to_model)
-        if not self._settings.plan:
-            check_weights(spec, self._args, self._cache_dir)
+        if not self.settings.plan:
+            check_weights(spec, self._args, self.cache_dir)
 
     def check_judges(self) -> None:
         """Check the judges, too: every answer would be asked for, and paid, before one is found missing."""
-        if self._settings.judge:
+        if self.settings.judge:
             from needlework.models.judge import check_judge
 
-            for judge in named_judges(self._settings):
+            for judge in named_judges(self.settings):
                 check_judge(judge.spec, self._connection(judge.base_url))
 
     def model(self, spec: str, tokenizer: Tokenizer) -> Model:
@@ -98,15 +97,11 @@ class ModelPool:
                 model_args=self._args,
                 tokenizer=tokenizer,
                 connection=self._to_model(),
-                cache_dir=self._cache_dir,
-                threads=max(1, free_cores() // self._workers) if runs_here(spec) else None,
-                longest=max(map(_longest, self._settings.suites)),
+                cache_dir=self.cache_dir,
+                threads=max(1, free_cores() // self.workers) if runs_here(spec) else None,
+                longest=max(map(_longest, self.settings.suites)),
             )
         return self._models[spec]
-
-    def is_asleep(self) -> bool:
-        """Whether the run's server has not been started: it would be, for a question about it."""
-        return self._serving is not None and not self._serving.handed_on()
 
     def facts(self, spec: str) -> dict[str, Any]:
         """A model's manifest entry, if it is loaded."""
@@ -114,8 +109,8 @@ class ModelPool:
         if model is None:
             return {}
         facts = dict(model.identity) | {"window": model.window}
-        if self._serving is not None:
-            facts |= self._serving.served.facts | {"weights_sha256": self._weights_of(spec)}
+        if self.serving is not None:
+            facts |= self.serving.served.facts | {"weights_sha256": self._weights_of(spec)}
         return facts
 
     def identity(self, spec: str) -> dict[str, Any]:
@@ -124,14 +119,14 @@ class ModelPool:
             "spec": spec,
             "weights": self._weights_of(spec),
             "device": device_kind(self._args.get("device")) if runs_here(spec) else None,
-            "args": sorted(word for word in self._settings.model_arg if not word.startswith("header.")),
-            "base_url": self._settings.server,
+            "args": sorted(word for word in self.settings.model_arg if not word.startswith("header.")),
+            "base_url": self.settings.server,
         }
 
     def _weights_of(self, spec: str) -> str | None:
         if spec not in self._weights:
-            weights, args = (self._serving.served.weights, dict[str, str]()) if self._serving else (spec, self._args)
-            self._weights[spec] = weights_fingerprint(weights, args, self._cache_dir) if weights else None
+            weights, args = (self.serving.served.weights, dict[str, str]()) if self.serving else (spec, self._args)
+            self._weights[spec] = weights_fingerprint(weights, args, self.cache_dir) if weights else None
         return self._weights[spec]
 
     def ask_judge(self, judge: NamedJudge, system: str, user: str) -> str:
@@ -141,39 +136,39 @@ class ModelPool:
         with self._opening:
             if judge.name not in self._judges:
                 # A tokenizer that the server under test counts with is not the judge's.
-                tokenizer = None if self._settings.tokenizer == "server" else self._settings.tokenizer
+                tokenizer = None if self.settings.tokenizer == "server" else self.settings.tokenizer
                 connection = self._connection(judge.base_url)
-                self._judges[judge.name] = open_judge(judge.spec, connection, tokenizer, self._cache_dir)
+                self._judges[judge.name] = open_judge(judge.spec, connection, tokenizer, self.cache_dir)
         return ask(self._judges[judge.name], system, user)
 
     @cached_property
     def answers(self) -> AnswerFiles | None:
         """The files of `--batch-in`, if answers come from there. Raises `InputError`."""
-        if not self._settings.batch_in:
+        if not self.settings.batch_in:
             return None
         from needlework.models.served.batch import AnswerFiles
 
-        return AnswerFiles(self._settings.batch_in)
+        return AnswerFiles(self.settings.batch_in)
 
     def _to_model(self) -> ServerOptions:
         """The connection to the models under test."""
-        if self._serving is not None:
-            return replace(self._connection(self._serving.address()), ended=self._serving.ended)
-        batch = bool(self._settings.batch_out or self._settings.batch_in)
-        return replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
+        if self.serving is not None:
+            return replace(self._connection(self.serving.address()), ended=self.serving.ended)
+        batch = bool(self.settings.batch_out or self.settings.batch_in)
+        return replace(self._connection(self.settings.base_url), batch=batch, answers=self.answers)
 
     def _connection(self, base_url: str | None) -> ServerOptions:
-        too_long = self._settings.too_long_pattern
+        too_long = self.settings.too_long_pattern
         return ServerOptions(
             base_url=base_url,
-            api_key_env=self._settings.api_key_env,
-            timeout_s=self._settings.timeout,
-            retries=self._settings.retries,
-            concurrency=max(1, self._settings.concurrency // self._workers),
-            heeds_slots=not self._settings.load,
-            workers=self._workers,
-            strict_model=self._settings.strict_model,
-            tell=self._tell,
+            api_key_env=self.settings.api_key_env,
+            timeout_s=self.settings.timeout,
+            retries=self.settings.retries,
+            concurrency=max(1, self.settings.concurrency // self.workers),
+            heeds_slots=not self.settings.load,
+            workers=self.workers,
+            strict_model=self.settings.strict_model,
+            tell=self.tell,
             too_long_pattern=re.compile(too_long, re.IGNORECASE) if too_long else None,
         )
 

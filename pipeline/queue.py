@@ -45,7 +45,7 @@ class Queue:
         settings = engine.settings
         width = max(1, settings.concurrency // engine.workers)
         self._prefetches_scores = engine.judged_at_once > 1
-        self._look_ahead = LookAhead(
+        self.look_ahead = LookAhead(
             self._start,
             width,
             is_needed=self._is_prefetched,
@@ -70,13 +70,13 @@ class Queue:
             if is_local:
                 self._local_cells.setdefault(cell.model, deque()).append(cell)
             if self._prefetches_scores or not is_local:
-                self._look_ahead.extend([cell])
+                self.look_ahead.extend([cell])
 
     def exchange(self, cell: Cell) -> Exchange:
         """The exchange of a cell: stored, sent ahead, or asked now. Waits for the answer."""
         self._announced.add(cell)
-        if self._look_ahead.has_started(cell) or self._is_prefetched(cell):
-            exchange = self._look_ahead.take(cell)
+        if self.look_ahead.has_started(cell) or self._is_prefetched(cell):
+            exchange = self.look_ahead.take(cell)
         elif (stored := self._stored_answer(cell)) is not None:
             return self._replayed(cell, stored)
         elif runs_here(self._engine.spec(cell)):
@@ -87,17 +87,9 @@ class Queue:
             exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
         return probe(self._engine, exchange, self._probed) if cell in self._probed else exchange
 
-    def ask_until(self, is_done: Callable[[], bool]) -> None:
-        """Send requests of later cells until `is_done()`; whatever makes it true calls `wake`."""
-        self._look_ahead.fill_until(is_done)
-
-    def wake(self) -> None:
-        """Let `ask_until` evaluate `is_done` again. Thread-safe."""
-        self._look_ahead.wake()
-
     def close(self) -> None:
         """Send no further request; those in flight may still be answered."""
-        self._look_ahead.close()
+        self.look_ahead.close()
         self._engine.models.stop()
 
     def _is_prefetched(self, cell: Cell) -> bool:
@@ -244,7 +236,7 @@ class LookAhead(Generic[Key, Value]):
         return value
 
     def fill_until(self, is_done: Callable[[], bool]) -> None:
-        """Start keys, as many as there is room for, until `is_done()`."""
+        """Start keys, as many as there is room for, until `is_done()`; whatever makes it true calls `wake`."""
         self._is_done = is_done
         while not is_done():
             self.fill()

@@ -8,6 +8,7 @@ Without a counter the `usage` of short answers counts.
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -16,12 +17,9 @@ from needlework.core.errors import InputError
 from needlework.core.files import cache_key, folder_of_run, learnt_once
 from needlework.core.prompts import Message, rendered_prompt
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, is_loopback
-from needlework.models.served.errors import AttemptFault, UnreadableError
-from needlework.models.served.http_client import Allowed
-from needlework.models.served.model import check_served, transport_of
+from needlework.models.served.model import ServedModel, check_served, transport_of
 from needlework.models.served.transport import HttpTransport
 from needlework.models.specs import is_served, parse_spec
 from needlework.models.tokenizers.tokenizer import (
@@ -55,10 +53,8 @@ def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: Serve
         raise InputError(_OPTION, "server", "a batch service counts nothing beforehand: name the model's own tokenizer")
     check_served(parsed.kind, model_args, connection)
     transport = transport_of(parsed.kind, parsed.name, model_args, connection)
-    try:
-        facts = _stored_or_learnt(transport, connection, cache_dir)
-    finally:
-        transport.abort()
+    with closing(ServedModel(transport, tiktoken_tokenizer(STAND_IN), connection)) as model:
+        facts = _stored_or_learnt(model, connection, cache_dir)
     return _scaled(f"{parsed.kind}:{parsed.name}", facts)
 
 
@@ -84,23 +80,23 @@ def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
     return ScaledTokenizer(label, tiktoken_tokenizer(STAND_IN), facts["scale"], facts["error"], calibration)
 
 
-def _stored_or_learnt(transport: HttpTransport, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
+def _stored_or_learnt(model: ServedModel, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
     """The scale for this model and provider, stored or learnt. Local servers may change by tomorrow."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     folder = cache_dir / "counted"
     if connection.base_url is not None and is_loopback(connection.base_url):
         if run is None:
-            return _calibrated(transport, cache_dir)
+            return _calibrated(model, cache_dir)
         folder = folder_of_run(cache_dir / "servers", run)
     folder.mkdir(parents=True, exist_ok=True)
-    key = cache_key(*(str(transport.identity[fact]) for fact in ("spec", "server")), STAND_IN, str(_VERSION))
-    return learnt_once(folder / key, lambda: (_calibrated(transport, cache_dir), True))
+    key = cache_key(*(str(model.identity[fact]) for fact in ("spec", "server")), STAND_IN, str(_VERSION))
+    return learnt_once(folder / key, lambda: (_calibrated(model, cache_dir), True))
 
 
-def _calibrated(transport: HttpTransport, cache_dir: Path) -> dict[str, Any]:
-    by, count = "its counter", cast("Count", transport.count_text)
+def _calibrated(model: ServedModel, cache_dir: Path) -> dict[str, Any]:
+    by, count = "its counter", cast("HttpTransport", model.transport).count_text
     if _tried(count, _NOTHING) is None:
-        by, count = "usage", partial(_count_by_usage, transport)
+        by, count = "usage", partial(_count_by_usage, model)
     around = (_tried(count, _NOTHING) or 1) - 1  # tokens of a message around its text
 
     def tokens(text: str) -> int:
@@ -146,17 +142,11 @@ def _tried(count: Count, text: str) -> int | None:
     raise InputError(_OPTION, "server", f"the counter gives no count ({why}); {remedy}")
 
 
-def _count_by_usage(transport: HttpTransport, text: str) -> int:
+def _count_by_usage(model: ServedModel, text: str) -> int:
     """The count by `usage` of a request with this text, whose answer may have a few tokens."""
-    messages = (Message("user", text),)
-    request = Request(rendered_prompt(messages, text, tiktoken_tokenizer(STAND_IN).encode(text).ids), "chat", 16)
-    dialect = transport.dialect
-    outcome = event_loop().wait(transport.attempt(request, dialect, Allowed(120, 240), time.perf_counter()))
-    why = "the answer has no usage"
-    if isinstance(outcome, AttemptFault):
-        why = transport.redactor.clean(outcome.message)
-        if transport.learn(outcome, dialect) or outcome.retry:
-            raise UnreadableError(why)
-    elif outcome.prompt_tokens is not None:
-        return outcome.prompt_tokens
+    prompt = bare_prompt((Message("user", text),), text, model.tokenizer.encode(text).ids)
+    response = model.respond(Request(prompt, "chat", 16))
+    if response.prompt_tokens is not None:
+        return response.prompt_tokens
+    why = response.error.message if response.error else "the answer has no usage"
     raise InputError(_OPTION, "server", f"the server counts no tokens ({why}); name the model's own tokenizer")

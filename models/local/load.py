@@ -88,7 +88,7 @@ def load_folder(
         **options.answer_changing(),
     }
     return LocalModel(
-        decoder,
+        decoder=decoder,
         tokenizer=tokenizer,
         window=window,
         vocabulary=int(model.get_input_embeddings().weight.shape[0]),

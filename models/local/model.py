@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from needlework.models.local.memory import BATCH_TOKENS, Limits
@@ -19,27 +20,23 @@ _SMALLEST_CHUNK = 64
 _NO_MEMORY = ("outofmemory", "memoryerror", "out of memory", "can't allocate memory", "not enough memory")
 
 
+@dataclass(eq=False, kw_only=True)
 class LocalModel:
-    """A loaded model; answers several requests together. Threads may share it."""
+    """A loaded model; answers several requests together. Threads may share it.
 
-    def __init__(
-        self,
-        decoder: GreedyDecoder,
-        *,
-        tokenizer: Tokenizer,
-        window: int | None,
-        vocabulary: int,
-        limits: Limits,
-        identity: Mapping[str, str | int | float | None],
-        batch_size: int = 1,
-        batch_tokens: int = BATCH_TOKENS,
-    ) -> None:
-        """`batch_size`, `batch_tokens`: the best number of requests for `respond_many`, and their tokens."""
-        self._decoder: GreedyDecoder | None = decoder
-        self.identity, self.tokenizer, self.window = dict(identity), tokenizer, window
-        self._vocabulary, self._limits = vocabulary, limits
-        self._lock = threading.Lock()
-        self.batch_size, self.batch_tokens = batch_size, batch_tokens
+    `batch_size`, `batch_tokens`: the best number of requests for `respond_many`, and their tokens.
+    """
+
+    decoder: GreedyDecoder | None
+    """`None` once it is closed."""
+    tokenizer: Tokenizer
+    window: int | None
+    vocabulary: int
+    limits: Limits
+    identity: Mapping[str, str | int | float | None]
+    batch_size: int = 1
+    batch_tokens: int = BATCH_TOKENS
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def respond(self, request: Request) -> Response:
         """Continue the prompt's ids greedily, to a stop token or to the end of both budgets."""
@@ -60,13 +57,13 @@ class LocalModel:
 
     def forget(self) -> None:
         with self._lock:
-            if self._decoder is not None:
-                self._decoder.forget()
+            if self.decoder is not None:
+                self.decoder.forget()
 
     def close(self) -> None:
         """Free the model's memory; it answers no more."""
         with self._lock:
-            self._decoder = None
+            self.decoder = None
             _free_memory()
 
     def _refusal(self, request: Request) -> str | None:
@@ -75,18 +72,18 @@ class LocalModel:
             return "nothing to do: the prompt or the answer budget is empty"
         if self.window is not None and tokens + budget > self.window:
             return f"{tokens} prompt tokens and {budget} for the answer are over the window of {self.window}"
-        if int(request.prompt.ids.max()) >= self._vocabulary:
+        if int(request.prompt.ids.max()) >= self.vocabulary:
             return f"the tokenizer {self.tokenizer.name} is not this model's: leave --tokenizer away"
         return None
 
     def _answer(self, requests: Sequence[Request]) -> list[Response]:
         """Together; if that fails, one by one in smaller pieces, so that a failure is that of one request."""
-        generated = self._generate(requests, self._limits)
+        generated = self._generate(requests, self.limits)
         if not isinstance(generated, ModelError):
             return [self._response(*pair, attempts=1) for pair in zip(requests, generated, strict=True)]
         if len(requests) == 1 and generated.kind != "oom":
             return [Response(error=generated)]
-        alone = Limits(max(_SMALLEST_CHUNK, self._limits.chunk // _RETRY_CHUNK), 1, 0)
+        alone = Limits(max(_SMALLEST_CHUNK, self.limits.chunk // _RETRY_CHUNK), 1, 0)
         responses = []
         for request in requests:
             one = self._generate([request], alone)
@@ -97,16 +94,16 @@ class LocalModel:
         return responses
 
     def _generate(self, requests: Sequence[Request], limits: Limits) -> list[Generated] | ModelError:
-        if self._decoder is None:
+        if self.decoder is None:
             return ModelError("client", "the model is closed")
         try:
             prompts = [request.prompt.ids for request in requests]
-            return self._decoder.run(prompts, list(map(_budget, requests)), limits)
+            return self.decoder.run(prompts, list(map(_budget, requests)), limits)
         except (RuntimeError, MemoryError, ValueError, IndexError) as error:
             words = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
             # Torch reports missing memory by device; anything else: the model itself failed.
             failure = ModelError("oom" if any(sign in words.lower() for sign in _NO_MEMORY) else "server", words)
-        self._decoder.forget()
+        self.decoder.forget()
         _free_memory()
         return failure
 

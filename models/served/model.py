@@ -53,13 +53,8 @@ class ServedModel:
         self._longest = 0  # prompt tokens that it has answered
         self._turnstile = gate or Turnstile(connection.concurrency)
         self._jitter = random.Random()
-        self._facts = ServerFacts(
-            transport,
-            tokenizer,
-            lambda request: event_loop().wait(self._respond(request)),
-            strict=connection.strict_model,
-            shared=shared,
-        )
+        ask = lambda request: event_loop().wait(self._respond(request))  # noqa: E731
+        self._facts = ServerFacts(transport, tokenizer, ask, connection.strict_model, shared)
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:

@@ -4,7 +4,7 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,26 +26,21 @@ from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 _TRIES = 2
 
 
+@dataclass(eq=False)
 class ServerFacts:
     """Learns facts on first use, once for all threads (and for all workers, by `shared`)."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        tokenizer: Tokenizer,
-        ask: Callable[[Request], Response],
-        *,
-        strict: bool = False,
-        shared: Path | None = None,
-    ) -> None:
-        """`ask`: puts a request to the server. `strict`: answers of another model do not count.
-        `shared`: the folder of facts that the workers of a run have learnt."""
-        self._transport = transport
-        self._tokenizer = tokenizer
-        self._ask = ask
-        self._strict = strict
-        self._shared = shared
-        self._name = " ".join(str(fact) for fact in transport.identity.values())
+    transport: Transport
+    tokenizer: Tokenizer
+    ask: Callable[[Request], Response]
+    """Puts a request to the server."""
+    strict: bool
+    """Answers of another model do not count."""
+    shared: Path | None
+    """The folder of facts that the workers of a run have learnt."""
+
+    def __post_init__(self) -> None:
+        self._name = " ".join(str(fact) for fact in self.transport.identity.values())
         self._asking = threading.Lock()
         self._naming = threading.Lock()
         self._window: Window | None = None
@@ -55,7 +50,7 @@ class ServerFacts:
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
         self._failures: dict[tuple[str, ...], int] = {}
         self._replays = Replays()
-        self._growth = Growth(approximation(tokenizer))
+        self._growth = Growth(approximation(self.tokenizer))
         self._answered = False
 
     def before(self, request: Request) -> Calibration | None:
@@ -88,7 +83,7 @@ class ServerFacts:
             calibration=calibration,
             server=fingerprint(self._server or {}),
             flags=(*response.flags, flag) if flag else response.flags,
-            other_model=why if self._strict else "",
+            other_model=why if self.strict else "",
         )
 
     def _name_problem(self, name: str) -> tuple[str, str]:
@@ -98,7 +93,7 @@ class ServerFacts:
         with self._naming:
             if self._first_name is None:
                 self._first_name = str(self._once("model", lambda: ({"model": name}, True))["model"])
-            first, requested = self._first_name, self._transport.model_name
+            first, requested = self._first_name, self.transport.model_name
         if not same_model(name, first):
             return "model_changed", f"the server answered as {name!r}, and as {first!r} before"
         if requested and not same_model(name, requested):
@@ -136,7 +131,7 @@ class ServerFacts:
 
         What failed is tried once more, after the server has answered a trial.
         """
-        layout = layout_of(request, self._tokenizer)
+        layout = layout_of(request, self.tokenizer)
         with self._asking:
             known = self._calibrations.get(layout)
             failed = known is not None and known.status == "failed"
@@ -160,36 +155,36 @@ class ServerFacts:
         return facts
 
     def _once(self, fact: str, learn: Callable[[], tuple[dict[str, Any], bool]]) -> dict[str, Any]:
-        if self._shared is None:
+        if self.shared is None:
             return learn()[0]
-        return learnt_once(self._shared / cache_key(self._name, fact), learn)
+        return learnt_once(self.shared / cache_key(self._name, fact), learn)
 
     def _learn_server(self) -> tuple[dict[str, Any], bool]:
-        hide = self._transport.redactor.hide
-        facts = {name: printable(hide(value), 300) for name, value in self._transport.identify().items()}
+        hide = self.transport.redactor.hide
+        facts = {name: printable(hide(value), 300) for name, value in self.transport.identify().items()}
         return facts, bool(facts)
 
     def _learn_window(self) -> tuple[dict[str, Any], bool]:
-        given = self._transport.options.window
-        window = self._transport.window() if given is None else Window(given, "--model-arg window")
+        given = self.transport.options.window
+        window = self.transport.window() if given is None else Window(given, "--model-arg window")
         return asdict(window), window.tokens is not None
 
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
-        counts, responses = self._transport.short_answers(request) or self._ask_both(request)
+        counts, responses = self.transport.short_answers(request) or self._ask_both(request)
         calibration = calibrate(
-            counts, responses, approximation(self._tokenizer), messages=short_message_counts(request)
+            counts, responses, approximation(self.tokenizer), messages=short_message_counts(request)
         )
         return asdict(calibration), calibration.status != "failed"
 
     def _ask_both(self, request: Request) -> tuple[list[int], list[Response]]:
         """Our counts of the two short requests, and the responses to them."""
-        requests = new_short_requests(request, self._tokenizer)
+        requests = new_short_requests(request, self.tokenizer)
         for short in requests:
             self._replays.ask(short)
         # At once: every trial of the run waits for both.
         threads = ThreadPoolExecutor(len(requests))
         try:
-            responses = list(map(self._with_replay, requests, threads.map(self._ask, requests)))
+            responses = list(map(self._with_replay, requests, threads.map(self.ask, requests)))
             return [short.prompt.tokens for short in requests], responses
         finally:
             threads.shutdown(wait=False)  # who ends the run does not wait for the server; no `with`, which would

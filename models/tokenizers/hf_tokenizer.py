@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -28,44 +29,39 @@ if TYPE_CHECKING:
 _SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
+@dataclass(frozen=True, eq=False)
 class FolderTokenizer:
-    """A `tokenizer.json` with its chat template; byte-level BPE, SentencePiece, or any other model."""
+    """A `tokenizer.json` with its chat template; byte-level BPE, SentencePiece, or any other model.
 
-    def __init__(
-        self,
-        name: str,
-        inner: tokenizers.Tokenizer,
-        template: ChatTemplate | None,
-        fingerprint: str,
-        bos: tuple[int, ...],
-    ) -> None:
-        """`inner` must have no post-processor: a byte-level one would move starts behind leading spaces."""
-        self.name = name
-        self.fingerprint = fingerprint
-        self.bos = bos
-        self._inner = inner
-        self._template = template
+    `inner` must have no post-processor: a byte-level one would move starts behind leading spaces.
+    """
+
+    name: str
+    inner: tokenizers.Tokenizer
+    template: ChatTemplate | None
+    fingerprint: str
+    bos: tuple[int, ...]
 
     @property
     def has_chat_template(self) -> bool:
         """Whether the folder has one."""
-        return self._template is not None
+        return self.template is not None
 
     def encode(self, text: str) -> Encoded:
-        encoding = self._inner.encode(text, add_special_tokens=False)
+        encoding = self.inner.encode(text, add_special_tokens=False)
         ids = np.fromiter(encoding.ids, np.int32)
         starts = np.fromiter((start for start, _ in encoding.offsets), np.int64)
         # A normaliser may reorder characters; where a token begins never goes back.
         return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
 
     def decode(self, ids: Sequence[int]) -> str:
-        return str(self._inner.decode([int(each) for each in ids], skip_special_tokens=True))
+        return str(self.inner.decode([int(each) for each in ids], skip_special_tokens=True))
 
     def render_chat(self, messages: Sequence[Message]) -> str:
         """See `Tokenizer.render_chat`; `InputError` without a template, or when it refuses the messages."""
-        if self._template is None:
+        if self.template is None:
             raise InputError("--template", "chat", f"{self.name} has no chat template: run with --template raw")
-        return self._template.render(messages)
+        return self.template.render(messages)
 
 
 def folder_tokenizer(folder: Path) -> FolderTokenizer:

@@ -186,8 +186,8 @@ class RunState:
 
     def ask_while_judging(self, ruling: Future[Any]) -> None:
         """Ask the cells to come while a test waits for its judges; returns when they have ruled, or before."""
-        ruling.add_done_callback(lambda _ruling: self.queue.wake())
-        self.queue.ask_until(is_done=ruling.done)
+        ruling.add_done_callback(lambda _ruling: self.queue.look_ahead.wake())
+        self.queue.look_ahead.fill_until(ruling.done)
 
     def show_status(self, line: str) -> None:
         """Tell who waits, at once, that a server has fallen silent or the like. Called in threads."""

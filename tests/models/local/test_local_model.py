@@ -119,7 +119,7 @@ class _Failing:
 
 def _model(decoder, tokenizer):
     return LocalModel(
-        decoder, tokenizer=tokenizer, window=None, vocabulary=49152, limits=Limits(1024, 16, 999), identity={}
+        decoder=decoder, tokenizer=tokenizer, window=None, vocabulary=49152, limits=Limits(1024, 16, 999), identity={}
     )
 
 
@@ -171,8 +171,8 @@ def test_rope_scaling_reaches_the_model(cache_dir, smol_tokenizer):
     scaling = '{"rope_type": "linear", "factor": 2.0}'
     model = loaded("smollm2", smol_tokenizer, cache_dir, rope_scaling=scaling, dtype="bfloat16")
     assert isinstance(model, LocalModel)
-    assert model._decoder.model.config.rope_parameters["factor"] == 2.0
-    assert model._decoder.model.model.rotary_emb.rope_type == "linear"
+    assert model.decoder.model.config.rope_parameters["factor"] == 2.0
+    assert model.decoder.model.model.rotary_emb.rope_type == "linear"
     assert (model.window, model.identity["dtype"]) == (16384, "bfloat16")
     assert model.identity["rope_scaling"] == '{"factor": 2.0, "rope_type": "linear"}'
 
