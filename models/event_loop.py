@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
 
 Value = TypeVar("Value")
@@ -24,30 +25,28 @@ class EventLoop:
         # The loop's pool of threads would be waited for at exit; a name server that is silent hangs for minutes.
         self._loop.getaddrinfo = _getaddrinfo  # type: ignore[method-assign]
         self._loop.set_exception_handler(_report)
-        self._submit = asyncio.run_coroutine_threadsafe
-        self._tasks: set[asyncio.Task[Any]] = set()  # the loop itself holds no reference to them
+        self._run = asyncio.run_coroutine_threadsafe
+        self._pending: set[Future[Any]] = set()  # the loop itself holds no reference to them
         self._thread = threading.Thread(target=self._loop.run_forever, name="needlework-requests", daemon=True)
         self._thread.start()
 
-    def begin(self, work: Coroutine[Any, Any, object]) -> None:
-        """Begin this, and do not wait for it. It may not raise."""
-        self._loop.call_soon_threadsafe(self._start, work)
+    def submit(self, work: Coroutine[Any, Any, Value]) -> Future[Value]:
+        """Run this in the loop, and do not wait for its result."""
+        future = self._run(work, self._loop)
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
+        return future
 
     def wait(self, work: Coroutine[Any, Any, Value]) -> Value:
         """Run this in the loop, and wait for its result. Not from within: that would wait for ever."""
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("the event loop cannot wait for itself")
-        return self._submit(work, self._loop).result()
+        return self.submit(work).result()
 
     def call(self, work: Callable[[], object]) -> None:
         """Call this in the loop, soon."""
         self._loop.call_soon_threadsafe(work)
-
-    def _start(self, work: Coroutine[Any, Any, object]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 @cache

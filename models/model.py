@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_type_hints, runtime_checkable
 
@@ -147,7 +147,7 @@ class Model(Protocol):
 class DistantModel(Protocol):
     """A model that is reached over a network: nobody has to wait while it answers."""
 
-    def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
+    def begin(self, request: Request) -> Coroutine[Any, Any, Response]:
         """Make a request ready, which may wait for the server; what comes back asks it, in the event loop."""
         ...
 

@@ -16,8 +16,6 @@ from needlework.models.model import BatchModel, DistantModel, Model, ModelError,
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import NOT_ASKED, Again, Check, Exchange, check_answer, check_canaries
 
-SendRequest = Callable[[], Coroutine[Any, Any, Response]]
-
 
 @dataclass(frozen=True, slots=True)
 class Ready:
@@ -60,12 +58,12 @@ def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
     return exchanges
 
 
-def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
-    """Prepare a cell; the returned coroutine function asks it. A fault is an error of the exchange."""
+def start_asking(engine: Engine, cell: Cell) -> Coroutine[Any, Any, Exchange]:
+    """Prepare a cell; the returned coroutine asks it. A fault is an error of the exchange."""
     ready = make_ready(engine, cell)
     if isinstance(ready, Exchange):
-        return partial(unchanged, ready)
-    return partial(_send_all, ready, _sender(ready.model, request_of(ready.trial)))
+        return unchanged(ready)
+    return _send_all(ready, _begin(ready.model, request_of(ready.trial)))
 
 
 async def unchanged(exchange: Exchange) -> Exchange:
@@ -73,20 +71,20 @@ async def unchanged(exchange: Exchange) -> Exchange:
     return exchange
 
 
-async def _send_all(ready: Ready, send_first: SendRequest) -> Exchange:
-    response = await send_first()
+async def _send_all(ready: Ready, first: Coroutine[Any, Any, Response]) -> Exchange:
+    response = await first
     second = ready.second(response.text) if ready.second and response.error is None else None
     if second is None:
         return _finished(ready, response, None, None)
     # Of a new layout `begin` asks the server how it counts that, and waits: in the event loop it would wait for ever.
-    send_second = await in_thread(partial(_sender, ready.model, request_of(second)))
-    return _finished(ready, response, second, await send_second())
+    begun = await in_thread(partial(_begin, ready.model, request_of(second)))
+    return _finished(ready, response, second, await begun)
 
 
-def _sender(model: Model, request: Request) -> SendRequest:
+def _begin(model: Model, request: Request) -> Coroutine[Any, Any, Response]:
     if isinstance(model, DistantModel):
         return model.begin(request)
-    return partial(in_thread, partial(model.respond, request))
+    return in_thread(partial(model.respond, request))
 
 
 def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
@@ -266,12 +264,5 @@ def _ask_again(model: Model, request: Request, batch_mates: Sequence[Request]) -
         if batch_mates and model.batch_size > 1:
             yield Again("batch", model.respond_many([request, *batch_mates[: model.batch_size - 1]])[0])
         return
-    senders = [_sender(model, request) for _ in range(_TOGETHER)]
-
-    async def send_together() -> list[Response]:
-        import asyncio
-
-        return await asyncio.gather(*(send() for send in senders))
-
-    for response in event_loop().wait(send_together()):
-        yield Again("batch", response)
+    for answer in [event_loop().submit(_begin(model, request)) for _ in range(_TOGETHER)]:
+        yield Again("batch", answer.result())

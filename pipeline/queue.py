@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from needlework.core.errors import InputError
@@ -104,19 +103,19 @@ class Queue:
         is_slow = is_served(spec) or spec.startswith("mock:sleep")
         return is_slow and settings.concurrency > 1 and not settings.batch_in
 
-    def _start(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
-        """Prepare a cell; returns a coroutine function to run on the event loop."""
+    def _start(self, cell: Cell) -> Coroutine[Any, Any, Exchange]:
+        """Prepare a cell; returns a coroutine to run on the event loop."""
         if (stored := self._stored_answer(cell)) is not None:
             exchange = self._replayed(cell, stored)
             self._on_ready(exchange)
         elif self._sends_ahead(self._engine.spec(cell)):
-            return partial(self._ask_and_report, start_asking(self._engine, cell))
+            return self._ask_and_report(start_asking(self._engine, cell))
         else:
             exchange = self._reported(ask(self._engine, cell))
-        return partial(unchanged, exchange)
+        return unchanged(exchange)
 
-    async def _ask_and_report(self, ask_started: Callable[[], Coroutine[Any, Any, Exchange]]) -> Exchange:
-        return self._reported(await ask_started())
+    async def _ask_and_report(self, asking: Coroutine[Any, Any, Exchange]) -> Exchange:
+        return self._reported(await asking)
 
     def _reported(self, exchange: Exchange) -> Exchange:
         self._on_answer(exchange)
@@ -187,8 +186,8 @@ Value = TypeVar("Value")
 class LookAhead(Generic[Key, Value]):
     """Prefetches answers in a fixed order.
 
-    `start(key)` prepares a request on the thread that takes answers, and returns the coroutine function that sends it
-    on the event loop. At most `width` requests are in flight, and `queued` more wait for the rate limiter or a retry.
+    `start(key)` prepares a request on the thread that takes answers, and returns the coroutine that sends it on the
+    event loop. At most `width` requests are in flight, and `queued` more wait for the rate limiter or a retry.
     At most 4 * `width` are started and not taken. While an answer is awaited, more are started as long as the `size`s
     of the received answers add up to less than `room`: one that hangs must not stop the others. A key for which
     `is_needed` is false when its turn comes is skipped.
@@ -196,7 +195,7 @@ class LookAhead(Generic[Key, Value]):
 
     def __init__(
         self,
-        start: Callable[[Key], Callable[[], Coroutine[Any, Any, Value]]],
+        start: Callable[[Key], Coroutine[Any, Any, Value]],
         width: int,
         *,
         is_needed: Callable[[Key], bool] = lambda _key: True,
@@ -212,7 +211,6 @@ class LookAhead(Generic[Key, Value]):
         self._changed = threading.Condition()  # its lock is for the counts
         self._running = self._unread_size = 0
         self._is_done: Callable[[], bool] = lambda: True  # whether the answer that a test waits for has arrived
-        self._is_closed = False
 
     def extend(self, keys: Iterable[Key]) -> None:
         """Append keys."""
@@ -257,8 +255,8 @@ class LookAhead(Generic[Key, Value]):
                 self._begin(key)
 
     def close(self) -> None:
-        """Send no further request; those in flight end by themselves, or with the process."""
-        self._is_closed = True
+        """Start no further key; requests in flight end by themselves, or with the process."""
+        self._coming.clear()
 
     def _may_start(self) -> bool:
         if not self._coming or self._running >= self._most_running:
@@ -267,29 +265,25 @@ class LookAhead(Generic[Key, Value]):
 
     def _begin(self, key: Key) -> None:
         self._started.add(key)
-        answer = self._answers[key] = Future[Value]()
         try:
-            send = self._start(key)
+            sending = self._start(key)
         except Exception as error:  # noqa: BLE001 - raised again by `take`
-            answer.set_exception(error)
+            self._answers[key] = Future()
+            self._answers[key].set_exception(error)
             return
         with self._changed:
             self._running += 1
-        event_loop().begin(self._send(send, answer))
+        self._answers[key] = event_loop().submit(self._send(sending))
+        self._answers[key].add_done_callback(lambda _answer: self.wake())
 
-    async def _send(self, send: Callable[[], Coroutine[Any, Any, Value]], answer: Future[Value]) -> None:
-        if self._is_closed:
-            return
+    async def _send(self, sending: Coroutine[Any, Any, Value]) -> Value:
+        """Send one request, and count its answer as unread."""
         size = 0
-        settle: Callable[[], object]
         try:
-            value = await send()
-        except BaseException as error:  # noqa: BLE001 - raised again by `take`
-            settle = partial(answer.set_exception, error)
-        else:
-            size, settle = self._size(value), partial(answer.set_result, value)
-        with self._changed:
-            self._running -= 1
-            self._unread_size += size
-            settle()
-            self._changed.notify_all()
+            value = await sending
+            size = self._size(value)
+            return value
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._unread_size += size

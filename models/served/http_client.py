@@ -180,7 +180,7 @@ class HttpClient:
         for task in tuple(self._tasks):
             task.cancel()
         if self._session is not None:
-            event_loop().begin(self._session.close())
+            event_loop().submit(self._session.close())
 
 
 class _Connector(aiohttp.TCPConnector):

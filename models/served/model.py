@@ -3,7 +3,7 @@
 import os
 import random
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from needlework.core.errors import printable
 from needlework.core.files import folder_of_run
 from needlework.models.event_loop import event_loop
-from needlework.models.model import Model, ModelError, Request, Response
+from needlework.models.model import Calibration, Model, ModelError, Request, Response
 from needlework.models.served.batch import BatchTransport
 from needlework.models.served.connection import (
     ServerOptions,
@@ -79,16 +79,14 @@ class ServedModel:
 
     def respond(self, request: Request) -> Response:
         """Ask, with retries where they can help. Two short requests go before the first trial of each layout."""
-        return event_loop().wait(self.begin(request)())
+        return event_loop().wait(self.begin(request))
 
-    def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
-        """Learn the server's facts, and wait for them; return the function that asks the request."""
-        expected = self._facts.before(request)
+    def begin(self, request: Request) -> Coroutine[Any, Any, Response]:
+        """Learn the server's facts, and wait for them; return the coroutine that asks the request."""
+        return self._ask(request, self._facts.before(request))
 
-        async def answer() -> Response:
-            return self._facts.after(request, expected, await self._respond(request))
-
-        return answer
+    async def _ask(self, request: Request, expected: Calibration | None) -> Response:
+        return self._facts.after(request, expected, await self._respond(request))
 
     async def _respond(self, request: Request) -> Response:
         retries = Retries(self._connection.retries if self.transport.live else 0, self._jitter)

@@ -165,7 +165,7 @@ def test_cells_of_a_local_model_are_asked_once_with_those_that_come_next(tmp_pat
 
 def look_ahead(work, keys, width, **bounds):
     """`work(key)` blocks: it runs in a thread of its own."""
-    ahead = LookAhead(lambda key: partial(in_thread, partial(work, key)), width, **bounds)
+    ahead = LookAhead(lambda key: in_thread(partial(work, key)), width, **bounds)
     ahead.extend(keys)
     return ahead
 
@@ -196,7 +196,7 @@ def test_one_that_hangs_stops_the_others_when_their_answers_fill_the_room(room, 
     async def answers(n):
         asked.append(n)
 
-    ahead = LookAhead(lambda n: partial(answers, n) if n else hangs, width=2, size=lambda _answer: 1, room=room)
+    ahead = LookAhead(lambda n: answers(n) if n else hangs(), width=2, size=lambda _answer: 1, room=room)
     ahead.extend(range(40))
 
     assert ahead.take(0) == others
@@ -210,7 +210,7 @@ def test_an_error_is_raised_where_the_answer_is_taken(fails_at):
     async def send(n):
         return 1 // n
 
-    ahead = LookAhead(lambda n: 1 // n and partial(send, n) if fails_at == "start" else partial(send, n), width=1)
+    ahead = LookAhead(lambda n: 1 // n and send(n) if fails_at == "start" else send(n), width=1)
     ahead.extend([1, 0, -1])
     assert ahead.take(1) == 1
     with pytest.raises(ZeroDivisionError):
@@ -236,7 +236,7 @@ def test_requests_are_made_ready_in_order_and_a_few_ahead_on_the_thread_that_tak
 
     def start(n):
         ready.append((n, threading.get_ident()))
-        return partial(in_thread, lambda: go_on.wait(5) and n)
+        return in_thread(lambda: go_on.wait(5) and n)
 
     ahead = LookAhead(start, width=4, queued=4)
     ahead.extend(range(40))
