@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
@@ -25,28 +26,25 @@ if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
 
 
+@dataclass(eq=False)
 class Engine:
     """Builds the trials of a run; has their models, resume keys, judges. One per process and thread."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        cache_dir: Path,
-        *,
-        workers: int = 1,
-        tasks: Tasks = TASKS,
-        serving: Serving | None = None,
-        tell: Callable[[str], object] | None = None,
-    ) -> None:
-        """`workers`: processes that share this run, its concurrency and its CPU threads. `serving`: the server
-        that the run starts for its model. `tell`: shows a status line.
-        """
-        self.settings, self.workers = settings, workers
-        self.models = ModelPool(settings, cache_dir, workers, serving, tell)
-        self.tasks, self._cache_dir = tasks, cache_dir
+    settings: Settings
+    cache_dir: Path
+    workers: int = 1
+    """Processes that share this run, its concurrency and its CPU threads."""
+    tasks: Tasks = field(default_factory=lambda: TASKS)
+    serving: Serving | None = None
+    """The server that the run starts for its model."""
+    tell: Callable[[str], object] | None = None
+    """Shows a status line."""
+
+    def __post_init__(self) -> None:
+        self.models = ModelPool(self.settings, self.cache_dir, self.workers, self.serving, self.tell)
         self._series: dict[tuple[str, str, str], Series] = {
             (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
-            for series in grid(settings, tasks)
+            for series in grid(self.settings, self.tasks)
         }
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
         self._keys: dict[Cell, str] = {}
@@ -78,7 +76,7 @@ class Engine:
         key = (series.model, self.settings.tokenizer or series.suite.tokenizer_model)
         if key not in self._builders:
             tokenizer = self.models.tokenizer(*key)
-            self._builders[key] = TrialBuilder(self.settings, tokenizer, self._cache_dir, tasks=self.tasks)
+            self._builders[key] = TrialBuilder(self.settings, tokenizer, self.cache_dir, tasks=self.tasks)
         return self._builders[key]
 
     def model(self, cell: Cell) -> Model:
@@ -89,9 +87,8 @@ class Engine:
         """The identity of the server that answers a cell now (`ServedModel.server`).
 
         Empty for other models, and before the run has started its server."""
-        serving = self.models.serving
         with suppress(InputError):
-            if serving is None or serving.handed_on():
+            if self.serving is None or self.serving.handed_on():
                 return str(getattr(self.model(cell), "server", ""))
         return ""
 

@@ -36,6 +36,7 @@ class Generated:
     latency_s: float = 0.0
 
 
+@dataclass(eq=False)
 class GreedyDecoder:
     """Continues prompts by the likeliest tokens, as transformers' `generate(do_sample=False)` does.
 
@@ -45,33 +46,29 @@ class GreedyDecoder:
     where that is not the model's.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        stop_ids: Sequence[int],
-        processors: Processors | None = None,
-        *,
-        sharing: Sharing = "batched",
-        store: str | None = None,
-        new_cache: Callable[[], Any] | None = None,
-    ) -> None:
-        self.model = model
-        self._stops, self._processors = frozenset(stop_ids), processors
-        self._sharing, self._store, self._new_cache = sharing, store, new_cache
-        self._accepted = inspect.signature(model.forward).parameters
+    model: Any
+    stop_ids: Sequence[int]
+    processors: Processors | None = None
+    sharing: Sharing = "batched"
+    store: str | None = None
+    new_cache: Callable[[], Any] | None = None
+
+    def __post_init__(self) -> None:
+        self._stops = frozenset(self.stop_ids)
+        self._accepted = inspect.signature(self.model.forward).parameters
         self._rows: PromptRows | None = None
 
     def run(self, prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[Generated]:
         """Continue each prompt by at most its budget of tokens. No prompt may be empty."""
         import torch
 
-        rows = limits.rows if self._sharing == "batched" else 1
+        rows = limits.rows if self.sharing == "batched" else 1
         answers = [Generated(prompt, budget) for prompt, budget in zip(prompts, budgets, strict=True)]
         order = sorted(answers, key=lambda answer: answer.prompt.astype(">u4").tobytes())
         try:
             with torch.inference_mode():
                 for first in range(0, len(order), rows):
-                    if self._sharing == "none":
+                    if self.sharing == "none":
                         self._leave_to_generate(order[first])
                     else:
                         self._answer(order[first : first + rows], limits)
@@ -92,9 +89,9 @@ class GreedyDecoder:
         prompts = [answer.prompt for answer in answers]
         room = max(map(len, prompts)) + max(answer.budget for answer in answers)
         if limits.rows > 1:
-            rows = PromptRows(prompts, room, self._store)
+            rows = PromptRows(prompts, room, self.store)
         else:  # memory may not do for two: the one row there is becomes that of the next prompt
-            rows = PromptRows(prompts, max(room, limits.tokens), self._store, self._rows)
+            rows = PromptRows(prompts, max(room, limits.tokens), self.store, self._rows)
         logits = []
         for row, answer in enumerate(answers):
             begun = time.perf_counter()
@@ -159,11 +156,11 @@ class GreedyDecoder:
         import torch
 
         scores = logits.float()
-        if self._processors is not None:
+        if self.processors is not None:
             processed = []
             for answer, row in zip(answers, scores, strict=True):
                 ids = torch.from_numpy(np.concatenate([answer.prompt, answer.ids]).astype(np.int64))
-                processed.append(self._processors(ids[None].to(row.device), row[None]))
+                processed.append(self.processors(ids[None].to(row.device), row[None]))
             scores = torch.cat(processed)
         return [int(token) for token in scores.argmax(-1).tolist()]
 
@@ -198,11 +195,11 @@ class GreedyDecoder:
             "pad_token_id": stops[0] if stops else 0,
             "stopping_criteria": [note],
         }
-        if self._processors is not None:  # they stand for the checkpoint's own settings, which are not applied twice
+        if self.processors is not None:  # they stand for the checkpoint's own settings, which are not applied twice
             neutral = {"repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "suppress_tokens": None}
-            options |= {"logits_processor": self._processors, **neutral}
-        if self._new_cache is not None:
-            options["past_key_values"] = self._new_cache()
+            options |= {"logits_processor": self.processors, **neutral}
+        if self.new_cache is not None:
+            options["past_key_values"] = self.new_cache()
         answer.ids = self.model.generate(prompt, **options)[0, prompt.shape[1] :].tolist()
         answer.latency_s = time.perf_counter() - begun
 

@@ -4,7 +4,7 @@ import os
 import random
 import time
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from needlework.models.served.transport import Dialect, HttpTransport, OpenAITra
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 
+@dataclass(eq=False)
 class ServedModel:
     """A model behind a `Transport`. It may be asked from many threads at once.
 
@@ -38,23 +39,19 @@ class ServedModel:
     backoff; the number of requests in flight follows what the server can bear.
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        tokenizer: Tokenizer,
-        connection: ServerOptions,
-        gate: Turnstile | None = None,
-        shared: Path | None = None,
-    ) -> None:
-        """`shared`: the folder of facts that one run's workers learn of the server."""
-        self.transport = transport
-        self.tokenizer = tokenizer
-        self._connection = connection
+    transport: Transport
+    tokenizer: Tokenizer
+    connection: ServerOptions
+    turnstile: Turnstile | None = None
+    shared: Path | None = None
+    """The folder of facts that one run's workers learn of the server."""
+
+    def __post_init__(self) -> None:
         self._longest = 0  # prompt tokens that it has answered
-        self._turnstile = gate or Turnstile(connection.concurrency)
+        self._turnstile = self.turnstile or Turnstile(self.connection.concurrency)
         self._jitter = random.Random()
         ask = lambda request: event_loop().wait(self._respond(request))  # noqa: E731
-        self._facts = ServerFacts(transport, tokenizer, ask, connection.strict_model, shared)
+        self._facts = ServerFacts(self.transport, self.tokenizer, ask, self.connection.strict_model, self.shared)
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
@@ -68,8 +65,8 @@ class ServedModel:
         A server that tells how many requests it works on at once is asked no more: they would wait in its queue.
         """
         window = self._facts.window()
-        if window.slots and self._connection.heeds_slots:
-            self._turnstile.narrow(-(-window.slots // self._connection.workers))
+        if window.slots and self.connection.heeds_slots:
+            self._turnstile.narrow(-(-window.slots // self.connection.workers))
         return window.tokens
 
     @property
@@ -89,7 +86,7 @@ class ServedModel:
         return self._facts.after(request, expected, await self._respond(request))
 
     async def _respond(self, request: Request) -> Response:
-        retries = Retries(self._connection.retries if self.transport.live else 0, self._jitter)
+        retries = Retries(self.connection.retries if self.transport.live else 0, self._jitter)
         attempts, since, alone = 0, self._turnstile.now(), False
         while True:
             passage = await self._turnstile.enter(alone=alone)
@@ -141,21 +138,21 @@ class ServedModel:
             given_up = self._turnstile.leave(passage, fault.sign if fault else "answered", wait_s)
         server, name = self._turnstile.server, str(self.transport.identity["server"])
         may_be_gone = fault is not None and fault.sign in ("gone", "broken", "down")
-        ended = self._connection.ended() if may_be_gone and self._connection.ended else ""
+        ended = self.connection.ended() if may_be_gone and self.connection.ended else ""
         if fault and (given_up or ended):
             outcome = replace(fault, message=ended or outage_text(name, server, fault.message), retry=False, fatal=True)
             self._error(outcome)
             self.transport.abort()
         elif (news := self._turnstile.news(passage)) is not None:
-            if self._connection.tell:
+            if self.connection.tell:
                 why = printable(self.transport.redactor.clean(fault.message), 200) if fault else ""
-                self._connection.tell(news_line(news, name, why, heard=server.heard))
+                self.connection.tell(news_line(news, name, why, heard=server.heard))
             if news == "back":
                 self._turnstile.end_pauses()
         return outcome
 
     def _allowed(self, request: Request) -> Allowed:
-        silence_s = self._connection.timeout_s + request.prompt.tokens / PREFILL_PER_S
+        silence_s = self.connection.timeout_s + request.prompt.tokens / PREFILL_PER_S
         return Allowed(silence_s, silence_s + (request.answer_budget + request.thinking_budget) / DECODE_PER_S)
 
     def _has_room(self, request: Request) -> str:

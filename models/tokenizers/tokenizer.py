@@ -99,45 +99,44 @@ _MARK_IDS = {
 }
 
 
+@dataclass(frozen=True, eq=False)
 class TiktokenTokenizer:
     """A tiktoken encoding with ChatML's marks. Words like `<|endoftext|>` in a text are ordinary text."""
 
+    name: str
+    encoding: tiktoken.Encoding
+    lengths: NDArray[np.int64]
+    """Bytes of each token."""
+    fingerprint: str
     bos: tuple[int, ...] = ()
-    has_chat_template = True
-
-    def __init__(self, name: str, encoding: tiktoken.Encoding, lengths: NDArray[np.int64], fingerprint: str) -> None:
-        self.name = name
-        self.fingerprint = fingerprint
-        self._encoding = encoding
-        self._marks = set(_MARK_IDS[encoding.name])
-        self._lengths = lengths
+    has_chat_template: bool = True
 
     def encode(self, text: str) -> Encoded:
         if len(text) < _SHORT and _NONCHARACTER not in text:
-            ids = np.asarray(self._encoding.encode_ordinary(text), np.int32)
+            ids = np.asarray(self.encoding.encode_ordinary(text), np.int32)
         else:
-            marks = self._marks if _NONCHARACTER in text else set[str]()
-            ids = self._encoding.encode_to_numpy(text, allowed_special=marks, disallowed_special=()).view(np.int32)
-        spans = self._lengths[ids]
+            marks = set(_MARK_IDS[self.encoding.name] if _NONCHARACTER in text else ())
+            ids = self.encoding.encode_to_numpy(text, allowed_special=marks, disallowed_special=()).view(np.int32)
+        spans = self.lengths[ids]
         places = spans.cumsum()
         places -= spans
         return Encoded(text, ids, char_starts(places, text, text.encode("utf-8", "surrogatepass")))
 
     def decode(self, ids: Sequence[int]) -> str:
-        return self._encoding.decode([int(each) for each in ids if int(each) not in self.marks])
+        return self.encoding.decode([int(each) for each in ids if int(each) not in self.marks])
 
     @cached_property
     def marks(self) -> list[int]:
         """The ids of the chat template's marks."""
-        return sorted(_MARK_IDS[self._encoding.name].values())
+        return sorted(_MARK_IDS[self.encoding.name].values())
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
         """The kind of each id: 1 for a token with a digit, 2 with a byte beyond ASCII, 0 for any other."""
-        kinds = np.zeros(len(self._lengths), np.int64)
-        for token in self._encoding.token_byte_values():
+        kinds = np.zeros(len(self.lengths), np.int64)
+        for token in self.encoding.token_byte_values():
             kind = 2 if not token.isascii() else 1 if any(48 <= byte < 58 for byte in token) else 0
-            kinds[self._encoding.encode_single_token(token)] = kind
+            kinds[self.encoding.encode_single_token(token)] = kind
         return kinds
 
     def render_chat(self, messages: Sequence[Message]) -> str:
