@@ -5,6 +5,7 @@ import re
 import socket
 import threading
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -308,7 +309,6 @@ TEXTS = (
     "  Spaces,\ttabs and\n\nlines; 3.14 and 1,000,000! Ünïcödé — “quotes” 😀 红房子的密码是48151。  ",
     "The harbour was quiet. A gull sat on the rail and watched the boats. " * 8 + "\nWho watched the boats?",
 )
-CODE = "The code of the red house is 48151. The sea was calm.\nWhat is the code of the red house?"
 OF_LLAMA_CPP = {"timeout_s": 60}
 
 
@@ -317,30 +317,19 @@ def llama_cpp(llama_server, smol_tokenizer):
     return served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP)
 
 
-def test_a_real_server_answers_as_we_count_streamed_and_whole(llama_server, llama_cpp, smol, smol_tokenizer, chat):
-    request = chat(smol_tokenizer, CODE, 24)
-    response = llama_cpp.respond(request)
-    # Not the same text: the server computes with the 4-bit weights as they are.
-    assert "48151" in response.text
-    assert "48151" in smol.respond(request).text
-    assert (response.finish_reason, response.attempts, response.error) == ("stop", 1, None)
-    assert 0 < response.ttft_s < response.latency_s
-    plain = served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP, stream="false")
-    whole = plain.respond(request)
-    assert "48151" in whole.text
-    assert (whole.ttft_s, whole.prompt_tokens) == (None, request.prompt.tokens)
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_real_server_counts_what_we_count(llama_cpp, smol_tokenizer, chat, raw, text):
-    for request in (chat(smol_tokenizer, text, 1), raw(smol_tokenizer, text, 1)):
-        response = llama_cpp.respond(request)
+def test_a_real_server_counts_what_we_count_streamed_and_whole(llama_server, llama_cpp, smol_tokenizer, chat, raw):
+    whole = served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP, stream="false")
+    for model, text, make in product((llama_cpp, whole), TEXTS, (chat, raw)):
+        request = make(smol_tokenizer, text, 1)
+        response = model.respond(request)
         assert (response.prompt_tokens, response.completion_tokens) == (request.prompt.tokens, 1)
 
 
 def test_a_real_server_tells_its_cache_its_window_and_what_is_too_long(llama_cpp, smol_tokenizer, raw):
     request = raw(smol_tokenizer, "The capital of France is", 4)
-    assert "Paris" in llama_cpp.respond(request).text
+    response = llama_cpp.respond(request)
+    assert "Paris" in response.text
+    assert 0 < response.ttft_s < response.latency_s
     assert llama_cpp.respond(request).cached_tokens == request.prompt.tokens - 1
     assert llama_cpp.window == 2048
     assert llama_cpp.identity["window_source"] == "/props default_generation_settings.n_ctx"
