@@ -1,44 +1,36 @@
-"""Which bugs do the tests catch? A random sample of mutants of each area, each run against the area's tests.
+"""Mutation testing: the share of random small bugs of the core folders that the quick tests catch.
 
-`pip install cosmic-ray==8.7.0`, then `python -m perf.mutation --sample 200` in a clean checkout: cosmic-ray changes one
-operator, number or keyword of a module in place, runs the tests of its area until the first failure, and restores the
-file. The same seed draws the same mutants as long as the modules stay the same.
+`pip install cosmic-ray==8.7.0`, then in a clean checkout `pytest -n 2 -m "not slow" --cov --cov-context=test`, which
+records the tests of each line, and `python -m perf.mutation --sample 200`. Each mutant changes one operator, number or
+keyword of a module in place; the tests that run its line are run until the first failure, and the file is restored.
+The same seed draws the same mutants as long as the modules stay the same.
 """
 
 import argparse
+import ast
 import random
-import subprocess
+import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-TESTS = {
-    "core": ("tests/core", "tests/haystack_fixtures", "tests/scoring"),
-    "haystack_fixtures/haystacks": ("tests/haystack_fixtures/haystacks", "tests/haystack_fixtures/trials"),
-    "haystack_fixtures/tasks": ("tests/haystack_fixtures/tasks",),
-    "haystack_fixtures/configuration": ("tests/haystack_fixtures/configuration",),
-    "models/served": ("tests/models/served", "tests/fuzz", "tests/faults"),
-    "models/tokenizers": ("tests/models/tokenizers",),
-    "scoring": ("tests/scoring",),
-    "results/statistics": ("tests/results",),
-    "results/gates": ("tests/results/gates",),
-    "results/merge": ("tests/results/merge", "tests/plugin/running"),
-    "results/records": ("tests/results/records",),
-    "results/report": ("tests/results",),
-}
-"""Module path -> the tests of its area."""
-_CONFIG = """
-[cosmic-ray]
-module-path = "{area}"
-timeout = {timeout}
-excluded-modules = []
-test-command = "{command}"
-[cosmic-ray.distributor]
-name = "local"
-"""
+AREAS = (
+    "core",
+    "haystack_fixtures/haystacks",
+    "haystack_fixtures/tasks",
+    "haystack_fixtures/configuration",
+    "models/served",
+    "models/tokenizers",
+    "scoring",
+    "results/statistics",
+    "results/gates",
+    "results/merge",
+    "results/records",
+    "results/report",
+)
+_MOST_TESTS = 300  # of one mutant: a random choice of those that run its line
 
 
 def main() -> int:
@@ -46,10 +38,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=200, help="mutants in all areas together [200]")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--area", choices=tuple(TESTS), action="append", help="only this area")
+    parser.add_argument("--area", choices=AREAS, action="append", help="only this area")
     parser.add_argument("--timeout", type=int, default=300, help="seconds for the tests of one mutant [300]")
     options = parser.parse_args()
-    areas = options.area or list(TESTS)
+    areas = options.area or AREAS
     caught = total = 0
     for index, area in enumerate(areas):
         count = options.sample // len(areas) + (index < options.sample % len(areas))
@@ -63,37 +55,53 @@ def main() -> int:
 
 def run_area(area: str, count: int, seed: int, timeout: int) -> Iterator[str]:
     """Run `count` random mutants of an area; yield empty for a caught one, a survivor's changes."""
+    from cosmic_ray.commands.init import init
+    from cosmic_ray.modules import find_modules
+    from cosmic_ray.mutating import mutate_and_test
+    from cosmic_ray.work_db import WorkDB, use_db
     from cosmic_ray.work_item import TestOutcome
 
-    command = f"{sys.executable} -m pytest -x -q -n 0 -p no:cacheprovider -m 'not slow' {' '.join(TESTS[area])}"
     with TemporaryDirectory() as folder:
-        config, session = Path(folder, "config.toml"), Path(folder, "session.sqlite")
-        config.write_text(_CONFIG.format(area=area, timeout=timeout, command=command), encoding="utf-8")
-        _cosmic_ray("init", config, session)
-        with open_session(session) as database:
-            # `X | None` in an annotation is never evaluated: such mutants change nothing.
-            changing = [item for item in database.work_items if "BitOr" not in str(item.mutations)]
-            items = sorted(changing, key=lambda item: str(item.mutations))
-            sample = random.Random(f"{seed} {area}").sample(items, min(count, len(items)))
-            database.clear()
-            database.add_work_items(sample)
-        _cosmic_ray("exec", config, session)
-        with open_session(session) as database:
-            for _, result in database.results:
-                yield _changed_lines(result.diff) if result.test_outcome == TestOutcome.SURVIVED else ""
+        with use_db(str(Path(folder, "session.sqlite")), WorkDB.Mode.create) as database:
+            init(find_modules([Path(area)]), database, {})
+            items = sorted((item for item in database.work_items if _can_be_seen(item.mutations[0])), key=_place)
+        chosen = random.Random(f"{seed} {area}").sample(items, min(count, len(items)))
+        names = Path(folder, "tests.txt")
+        for item in chosen:
+            names.write_text("\n".join(tests_of(item.mutations[0])), encoding="utf-8")
+            pytest = (sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", f"@{names}")
+            # A mutant that takes all memory is ended, not the machine.
+            command = f"bash -c {shlex.quote(f'ulimit -v 12000000; exec {shlex.join(pytest)}')}"
+            result = mutate_and_test(item.mutations, command, timeout)
+            yield _changed_lines(result.diff) if result.test_outcome == TestOutcome.SURVIVED else ""
 
 
-@contextmanager
-def open_session(path: Path) -> Iterator[Any]:
-    """Open the database of a cosmic-ray session."""
-    from cosmic_ray.work_db import WorkDB, use_db
-
-    with use_db(str(path), WorkDB.Mode.open) as database:
-        yield database
+def _place(item: Any) -> str:
+    return str(item.mutations)
 
 
-def _cosmic_ray(command: str, config: Path, session: Path) -> None:
-    subprocess.run([sys.executable, "-m", "cosmic_ray.cli", command, str(config), str(session)], check=True)
+def _can_be_seen(mutation: Any) -> bool:
+    """Whether a mutant can change results: `X | None` in an annotation is never evaluated, and `slots` saves memory."""
+    line = mutation.module_path.read_text(encoding="utf-8").splitlines()[mutation.start_pos[0] - 1]
+    return "BitOr" not in mutation.operator_name and not line.startswith("@dataclass")
+
+
+def tests_of(mutation: Any) -> list[str]:
+    """The quick tests that run the mutated statement; of one that runs at import, those of its top folder."""
+    from coverage import CoverageData
+
+    data = CoverageData()
+    data.read()
+    contexts = data.contexts_by_lineno(str(mutation.module_path.resolve()))
+    tree = ast.parse(mutation.module_path.read_text(encoding="utf-8"))
+    lines = {mutation.start_pos[0]}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= mutation.start_pos[0] <= (node.end_lineno or 0):
+            inner = [child.lineno for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+            if not inner:  # a simple statement, of several lines perhaps
+                lines |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+    tests = sorted({name.partition("|")[0] for line in lines for name in contexts.get(line, []) if name})
+    return random.Random(0).sample(tests, min(len(tests), _MOST_TESTS)) or [f"tests/{mutation.module_path.parts[0]}"]
 
 
 def _changed_lines(diff: str) -> str:
