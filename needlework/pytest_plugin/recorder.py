@@ -125,7 +125,7 @@ class Recorder:
         payload = payload_of(report)
         if payload is not None and payload.record is not None:
             self.folder.learn(payload.facts)
-            self._keep(payload.record, payload.line)
+            self._keep(payload.record)
             self._fault = self._fault or payload.fault
         elif report.failed and report.when != "teardown":
             from needlework.results.run.record_builder import lost_record
@@ -135,7 +135,7 @@ class Recorder:
             if lost is not None:
                 self._keep(lost)
 
-    def _keep(self, record: Record, line: str = "") -> None:
+    def _keep(self, record: Record) -> None:
         self._records.append(record)
         if not self._fault:
             try:
@@ -143,7 +143,7 @@ class Recorder:
                     self._open()
                 if self._gatekeeper is not None:
                     self._gatekeeper.check(record, self.folder.facts)
-                self.folder.keep(record, line)
+                self.folder.keep(record)
             except InputError as error:
                 self._fault = str(error)
         if self._cap and not record.timing.replayed:

@@ -101,7 +101,7 @@ def pytest_runtest_logreport(report: Any) -> None:
     """Drop what other hooks have used by now: the terminal keeps reports until the end."""
     payload = getattr(report, "needlework", None)
     if payload is not None:
-        report.needlework = replace(payload, record=None, line="") if isinstance(payload, Payload) else None
+        report.needlework = replace(payload, record=None) if isinstance(payload, Payload) else None
 
 
 _LETTERS = {"censored": "c", "unclear": "?", "invalid": "!", "skipped": "s", "error": "E"}
@@ -176,8 +176,6 @@ class Payload:
     """For the manifest, once for each series of cells."""
     fault: str = ""
     """Why the run has to end."""
-    line: str = ""
-    """The record as text, for the journal."""
 
 
 def payload_of(report: object) -> Payload | None:
@@ -185,7 +183,7 @@ def payload_of(report: object) -> Payload | None:
     payload = getattr(report, "needlework", None)
     if isinstance(payload, tuple):
         line, shown, facts, fault = payload
-        payload = Payload(decode_record(line.encode()), shown, json.loads(facts), fault, line)
+        payload = Payload(decode_record(line.encode()), shown, json.loads(facts), fault)
         cast("Any", report).needlework = payload
     return payload if isinstance(payload, Payload) else None
 

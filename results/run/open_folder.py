@@ -111,14 +111,12 @@ class OpenFolder:
             problem = f"cannot be written ({error.strerror}); free space and run again"
             raise InputError("--results-dir", self.path, problem) from None
 
-    def keep(self, record: Record, line: str = "") -> None:
+    def keep(self, record: Record) -> None:
         """Append a record to the journal, unless it came from there and no judge has judged it anew.
-
-        `line`: of `line_of`, where that is known. Raises `InputError` when the disk is full.
-        """
+        Raises `InputError` when the disk is full."""
         assert self._journal is not None
         if not record.timing.replayed or (identity(record), journal.ruling_of(record)) not in self._journaled:
-            self._journal.append(line or journal.line_of(record))
+            self._journal.append(journal.line_of(record))
 
     def learn(self, facts: Mapping[str, Any]) -> None:
         """Add a worker's facts on its model to the manifest: at once, as a killed run writes no more."""

@@ -2,12 +2,9 @@
 
 import json
 import random
-import threading
-from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache, partial
-from http.client import parse_headers
 from pathlib import Path
-from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import pytest
@@ -29,6 +26,7 @@ from needlework.results.gates.gate import parse_gate
 from needlework.results.records.manifest import recipe_of
 from needlework.results.records.run_folder import run_folder
 from tests.fuzz.junk import ODD_VALUES, ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, junk, swapped
+from tests.loopback import HttpAnswer, http_server
 from tests.models.conftest import make_prompt
 from tests.plugin.conftest import project
 
@@ -144,39 +142,11 @@ CHUNKS: list[dict[str, Any]] = [
 ERROR = {"error": {"message": "too many requests", "type": "rate", "code": 429, "param": None}}
 
 
-def http(body, status=200, kind="application/json", *more):
-    head = [f"HTTP/1.1 {status} OK", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *more, "", ""]
-    return "\r\n".join(head).encode("latin-1") + body
+EVENTS = "text/event-stream"
 
 
 def events(chunks):
     return b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks) + b"data: [DONE]\n\n"
-
-
-def chunked(body):
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-    parts = [body[at : at + 50] for at in range(0, len(body), 50)]
-    return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
-
-
-@contextmanager
-def sending(next_bytes):
-    """A server that reads a request, sends what it is told to, and hangs up."""
-
-    class Handler(StreamRequestHandler):
-        timeout = 5
-
-        def handle(self):
-            with suppress(OSError):
-                head = parse_headers(self.rfile) if self.rfile.readline() else {}
-                self.rfile.read(int(head.get("Content-Length", 0)))
-                self.wfile.write(next_bytes())
-
-    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-        server.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -201,9 +171,9 @@ def check(response):
 
 def ask(replies, request):
     left = iter(replies)
-    with sending(lambda: next(left, http(b"{}"))) as url:
+    with http_server(lambda _request: next(left, HttpAnswer({}))) as url:
         for stream in ("true", "false"):
-            args, connection = {"window": "4000", "stream": stream}, ServerOptions(url, timeout_s=1, retries=0)
+            args, connection = {"window": "4000", "stream": stream}, ServerOptions(f"{url}/v1", timeout_s=1, retries=0)
             for _ in range(len(replies) // 2):
                 transport = transport_of("openai", "m", args, connection)
                 model = ServedModel(transport, load_tokenizer("tiktoken:cl100k_base"), connection)
@@ -215,21 +185,21 @@ def ask(replies, request):
 def test_damaged_answers_and_answers_of_other_types(request_):
     chance = random.Random(SEED)
     whole = (
-        http(json.dumps(ANSWER).encode()), http(events(CHUNKS), 200, "text/event-stream"), chunked(events(CHUNKS)),
-        http(json.dumps(ERROR).encode(), 429, "application/json", "Retry-After: 0"),
+        HttpAnswer(json.dumps(ANSWER)), HttpAnswer(events(CHUNKS), kind=EVENTS),
+        HttpAnswer(json.dumps(ERROR), 400),
     )  # fmt: skip
-    replies = [damaged(chance.choice(whole), chance) for _ in range(24 * ROUNDS)]
+    replies = [replace(reply, body=damaged(reply.data, chance)) for reply in whole for _ in range(8 * ROUNDS)]
     for _ in range(8 * ROUNDS):
         chunks = swapped(CHUNKS, chance)
         replies += [
-            http(json.dumps(swapped(ANSWER, chance)).encode()),
-            http(events(chunks if isinstance(chunks, list) else [chunks]), 200, "text/event-stream"),
-            http(json.dumps(swapped(ERROR, chance)).encode(), chance.choice((400, 401, 403, 404, 429, 500, 503))),
+            HttpAnswer(json.dumps(swapped(ANSWER, chance))),
+            HttpAnswer(events(chunks if isinstance(chunks, list) else [chunks]), kind=EVENTS),
+            HttpAnswer(json.dumps(swapped(ERROR, chance)), chance.choice((400, 401, 403, 404, 429, 500, 503))),
         ]
     ask(replies, request_)
 
 
-def test_odd_bodies(request_):
+def test_odd_bodies_and_heads(request_):
     deep = b"[" * 100_000 + b"]" * 100_000
     bodies = [
         b"", b"null", b"[]", b"{}", b'""', b"1", b"NaN", deep, b'{"choices": ' + deep + b"}", b"\xff\xfe", b"\0" * 1000,
@@ -238,17 +208,9 @@ def test_odd_bodies(request_):
         b'{"usage": {"prompt_tokens": 1e999}, "choices": [{"text": "x"}]}',
     ]  # fmt: skip
     bodies += [json.dumps({"choices": [{"text": value}], "usage": value}).encode() for value in ODD_VALUES]
-    replies = [http(body) for body in bodies]
-    replies += [http(b"data: " + body + b"\n\ndata: [DONE]\n\n", 200, "text/event-stream") for body in bodies]
-    ok = b"HTTP/1.1 200 OK\r\n"
-    heads = (
-        b"", b"\r\n\r\n", b"HTTP/1.1\r\n\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"HTTP/9.9 200 OK\r\n\r\n", b"SSH-2.0-x\r\n",
-        b"HTTP/1.1 999 Odd\r\nContent-Length: -5\r\n\r\nxx", ok + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\nx",
-        ok + b"X: y\r\n" * 500 + b"\r\n", ok + b"X: " + b"y" * 200_000 + b"\r\n\r\n",
-        ok + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", ok + b"Content-Encoding: gzip\r\n\r\nx",
-        ok + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx", b"HTTP/1.1 100 Continue\r\n\r\n" * 50,
-        b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:9/\x1b[2J\r\n\r\n", b"HTTP/1.1 204 None\r\n\r\n",
-        b"HTTP/1.1 429 Slow\r\nRetry-After: 1e999\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 101 Up\r\n\r\n",
-        b"HTTP/1.1 429 Slow\r\nRetry-After: nan\r\nContent-Length: 0\r\n\r\n",
-    )  # fmt: skip
-    ask([*replies, *heads], request_)
+    replies = [HttpAnswer(body) for body in bodies]
+    replies += [HttpAnswer(b"data: " + body + b"\n\ndata: [DONE]\n\n", kind=EVENTS) for body in bodies]
+    replies += [HttpAnswer(b"", 429, headers={"Retry-After": value}) for value in ("1e999", "nan")]
+    more = ({"X": "y" * 200_000}, {"Content-Encoding": "gzip"}, {"Location": "http://127.0.0.1:9/\x1b[2J"})
+    replies += [HttpAnswer(b"x", status, headers=each) for status, each in zip((200, 200, 301), more, strict=True)]
+    ask([*replies, *(HttpAnswer(b"x", status) for status in (100, 101, 204, 999))], request_)
