@@ -271,12 +271,12 @@ def test_damaged_results(run, tmp_path, chance):
     path, data = tmp_path / "results.json", (run / "results.json").read_bytes()
     whole, few = read_json(run / "results.json"), {"schema": 1, "records": json.loads(data)["records"][:3]}
     usable = 0
-    for _ in range(15 * ROUNDS):
+    for _ in range(8 * ROUNDS):
         for content in (damaged(data, chance), json.dumps(swapped(few, chance)).encode()):
             path.write_bytes(content)
             usable += not complaint(partial(every_report, path, whole))
             complaint(partial(load_panels, path))
-    assert usable > 3 * ROUNDS, "most changes are refused; what is not must work"
+    assert usable > 2 * ROUNDS, "most changes are refused; what is not must work"
 
 
 def test_damaged_journals(run, tmp_path, chance):

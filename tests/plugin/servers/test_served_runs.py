@@ -213,10 +213,9 @@ def test_a_summary_of_a_conversation_is_followed_by_a_question_of_another_layout
     """The server is first asked how it counts that layout, while the event loop has other requests."""
     project.asks("memory")
     with loopback(lambda _asked: Said("OK.")) as server:
-        result = project.pytester.runpytest_subprocess(
-            *("--task=memory", "--lengths=1000", "--controls=compacted", "-k=fact", "--language=en"),
-            *("--model=openai:gpt-4", f"--base-url={server.url}", "--run-name=r"),
-            timeout=90,
+        options = ("--task=memory", "--lengths=1000", "--controls=compacted", "-k=fact", "--language=en")
+        result = project.pytester.runpytest_inprocess(
+            *options, "--model=openai:gpt-4", f"--base-url={server.url}", "--run-name=r"
         )
     assert result.ret == 0, result.stdout.str()
     assert [record["response"].get("summary") for record in project.records()] == [None, "OK."]
