@@ -4,7 +4,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -13,25 +12,16 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _PROGRAMS = ("pytest", "needlework", "make", "pip")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command of a page. `words` are as the shell would read them, the comment behind it left out."""
-
-    page: str
-    words: tuple[str, ...]
-
-    @property
-    def text(self):
-        return shlex.join(self.words)
-
-
 def blocks(page):
     """Language and text of each fenced block of a page."""
     yield from _FENCE.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
 def commands(page):
-    """The commands of a page: lines that begin with one of our programs, joined where they end with a backslash."""
+    """The commands of a page: lines that begin with one of our programs, joined where they end with a backslash.
+
+    Their words are as the shell would read them, the comment behind them left out.
+    """
     for language, text in blocks(page):
         if language not in ("", "sh", "bash", "console"):
             continue
@@ -43,7 +33,7 @@ def commands(page):
             while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
                 words = words[1:]
             if words and words[0] in _PROGRAMS and (line[0] != " " or line.lstrip().startswith("$")):
-                yield Command(page, tuple(word for word in words if word != "&"))
+                yield [word for word in words if word != "&"]
 
 
 def files(page):

@@ -84,18 +84,19 @@ def test_several_models_and_tasks_each_have_a_statement(project):
     }
 
 
-class TestWithoutAScore:
-    def test_a_server_that_is_down_is_no_miss(self, project):
-        result = project.run(*GRID, model="mock:error=timeout")
-        result.stdout.fnmatch_lines(["    400 not measurable (12 asked)   600 to 800 not asked"])
-        result.stdout.fnmatch_lines(["  effective length (score >= 85.6 %): unknown"])
-        assert result.ret == 11  # void, as any run with so many errors
+def test_a_server_that_is_down_is_no_miss(project):
+    result = project.run(*GRID, model="mock:error=timeout")
+    result.stdout.fnmatch_lines(
+        ["  effective length (score >= 85.6 %): unknown", "    400 not measurable (12 asked)   600 to 800 not asked"]
+    )
+    assert result.ret == 11  # void, as any run with so many errors
 
-    def test_cut_off_answers_have_no_score_unless_they_are_to_be_misses(self, project):
-        project.run(*GRID, model="mock:ramble")
-        assert statement(project)["lengths"][0]["decision"] == "not measurable"
-        project.run(*GRID, "--censored-is-wrong", "--run-name=wrong", model="mock:ramble")
-        assert (statement(project, "wrong")["low"], statement(project, "wrong")["high"]) == (None, None)
+
+def test_cut_off_answers_have_no_score_unless_they_are_to_be_misses(project):
+    project.run(*GRID, model="mock:ramble")
+    assert statement(project)["lengths"][0]["decision"] == "not measurable"
+    project.run(*GRID, "--censored-is-wrong", "--run-name=wrong", model="mock:ramble")
+    assert (statement(project, "wrong")["low"], statement(project, "wrong")["high"]) == (None, None)
 
 
 def test_another_bar_in_the_same_folder_is_refused(project):
