@@ -144,7 +144,7 @@ def _tried(count: Count, text: str) -> int | None:
 
 def _count_by_usage(model: ServedModel, text: str) -> int:
     """The count by `usage` of a request with this text, whose answer may have a few tokens."""
-    prompt = bare_prompt((Message("user", text),), text, model.tokenizer.encode(text).ids)
+    prompt = rendered_prompt((Message("user", text),), text, model.tokenizer.encode(text).ids)
     response = model.respond(Request(prompt, "chat", 16))
     if response.prompt_tokens is not None:
         return response.prompt_tokens
