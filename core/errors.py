@@ -130,10 +130,10 @@ def refuse(command: str, line: object) -> int:
     return 2
 
 
-def run_command(command: str, action: Callable[[], int]) -> int:
-    """Run an action and return its exit code; 2 after one line for bad input or unusable files."""
+def run_command(command: str, action: Callable[[], int | None]) -> int:
+    """Run an action and return its exit code, 0 without one; 2 after one line for bad input or unusable files."""
     try:
-        return action()
+        return action() or 0
     except InputError as error:
         return refuse(command, error)
     except BrokenPipeError:

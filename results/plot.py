@@ -22,13 +22,8 @@ from needlework.results.style import COLORS as SCALES
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
-
-    def plot() -> int:
-        for path in _bars(options) if options.bars else _heatmaps(options):
-            print(path)
-        return 0
-
-    return run_command("plot", plot)
+    draw = _bars if options.bars else _heatmaps
+    return run_command("plot", lambda: print(*draw(options), sep="\n"))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -186,7 +186,7 @@ def main(argv: Sequence[str]) -> int:
         add("--out", type=Path, help="JSON file to write, with the scores of every answer")
     options = parser.parse_args(argv)
 
-    def score() -> int:
+    def score() -> None:
         if options.benchmark == "leval":
             leval.run(options)
         elif options.benchmark == "aa-lcr":
@@ -198,7 +198,6 @@ def main(argv: Sequence[str]) -> int:
             aa_lcr.run(options, named)
         else:
             _score_files(options)
-        return 0
 
     return run_command("score", score)
 

@@ -38,7 +38,7 @@ def output_folder(runs: Sequence[Path], name: str) -> Path:
     return Path(commonpath([path.resolve().parent for path in runs])) / name
 
 
-def _leaderboard(options: argparse.Namespace) -> int:
+def _leaderboard(options: argparse.Namespace) -> None:
     folder = options.out or output_folder(options.runs, "leaderboard")
     runs, left_out = collect_models(options.runs, folder, every_run=options.every_run)
     boards = boards_of(runs)
@@ -55,7 +55,6 @@ def _leaderboard(options: argparse.Namespace) -> int:
     markdown = _markdown(sections, title, notes)
     further = {"leaderboard.csv": csv_text(boards).encode(), "leaderboard.md": markdown.encode()}
     show_sections(sections, folder, further, title=title, lead=_LEAD, notes=notes)
-    return 0
 
 
 def show_sections(

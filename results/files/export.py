@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--dataset", metavar="ORG/NAME", help=benchmark)
     options = parser.parse_args(argv)
 
-    def export() -> int:
+    def export() -> None:
         run = read_run(options.run)
         if not run.records:
             raise InputError("RUN", options.run, "holds no trials; there is nothing to export")
@@ -47,7 +47,6 @@ def main(argv: Sequence[str]) -> int:
             path = (options.out or run.folder / options.to) / name
             write_whole(path, content)
             print(path)
-        return 0
 
     return run_command("export", export)
 

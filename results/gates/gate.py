@@ -4,7 +4,6 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -284,18 +283,6 @@ class Baseline:
             remedy = f"its prompt of {record.id} is another one than this run's; needlework compare says which part"
             remedy += " differs, and a baseline made with this run's options has the same"
             raise InputError(BASELINE, self.path, remedy)
-
-    def has(self, model: str, cell: Cell, seed: int) -> bool:
-        """Whether the baseline scored this trial, in whichever test."""
-        return (model if self.by_model else "", replace(cell, model=""), seed) in self._scored
-
-    @cached_property
-    def _scored(self) -> set[tuple[str, Cell, int | None]]:
-        return {
-            (model, Cell(record.task, length, depth, needle, repeat), seed)
-            for ((model, _, needle), length, depth, repeat, seed), record in self.records.items()
-            if record.outcome in SCORED
-        }
 
     @property
     def repeats(self) -> int:

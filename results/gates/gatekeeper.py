@@ -157,21 +157,17 @@ class Gatekeeper:
             if look.verdict.state == "inconclusive":
                 # At the limit no number decides; half as many again keeps the looks few.
                 trials = min(self._settings.top_up - self.spent, look.verdict.more_trials or len(members) // 2 + 1)
-                yield self._want(gate, {replace(cell_of_record(record), repeat=0) for record in members}, trials)
+                yield self._want(gate, members, trials)
         if not any(known == at for known, _ in self._looks):
             (verdict,) = judge_gate(gate, records)  # no cell in scope
             self._looks[at, verdict.group] = _Look(verdict, 1, 0)
 
-    def _want(self, gate: Gate, cells: AbstractSet[Cell], trials: int) -> Want:
-        following = [replace(cell, repeat=self._repeats[cell]) for cell in cells & self._repeats.keys()]
-        if not gate.paired or (baseline := self._baseline) is None:
-            return Want(following, trials, self._is_sampled)
-
-        def is_paired(cell: Cell) -> bool:
-            model = self._models[replace(cell, repeat=0)]
-            return self._is_sampled(cell) and baseline.has(model, cell, self._settings.seed)
-
-        return Want(following, trials, is_paired, baseline.repeats)
+    def _want(self, gate: Gate, members: Sequence[Record], trials: int) -> Want:
+        baseline = self._baseline if gate.paired else None
+        paired = [record for record in members if baseline is None or baseline.twin_of(record)]
+        cells = {replace(cell_of_record(record), repeat=0) for record in paired} & self._repeats.keys()
+        following = [replace(cell, repeat=self._repeats[cell]) for cell in cells]
+        return Want(following, trials, self._is_sampled, baseline.repeats if baseline else None)
 
     def _is_sampled(self, cell: Cell) -> bool:
         """Whether more repeats would have this cell: under `--depths spread` a sample has one depth."""

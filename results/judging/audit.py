@@ -7,6 +7,7 @@ compared too.
 
 import csv
 from collections.abc import Iterator, Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("file", type=Path, metavar="FILE", help="labels and verdicts, a run, or labelled answers")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="with a run: rows with item (a record's id), human")
     options = parser.parse_args(argv)
-
-    def run() -> int:
-        print("\n".join(list(audit_lines(_read(options.file, options.labels)))))
-        return 0
-
-    return run_command("judge-audit", run)
+    read = partial(_read, options.file, options.labels)
+    return run_command("judge-audit", lambda: print(*audit_lines(read()), sep="\n"))
 
 
 def audit_lines(answers: Sequence[AuditedAnswer]) -> Iterator[str]:

@@ -85,7 +85,7 @@ def main(argv: Sequence[str]) -> int:
     return run_command("leval-export", lambda: _run(options))
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> None:
     runs = [read_run(path) for path in options.runs]
     records = [record for run in runs for record in run.records]
     if options.name is not None and not re.fullmatch(r"\w[\w.-]*", options.name):
@@ -102,9 +102,7 @@ def _run(options: argparse.Namespace) -> int:
     manifests = [run.manifest for run in runs]
     out = options.out or options.runs[0] / "leval"
     for entry in entries:
-        for line in _write_entry(out / entry.name, entry, manifests):
-            print(line)
-    return 0
+        print(*_write_entry(out / entry.name, entry, manifests), sep="\n")
 
 
 def _write_entry(folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -217,7 +217,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="one object; times in seconds")
     options = parser.parse_args(argv)
 
-    def show() -> int:
+    def show() -> None:
         parts = progress_of_run(options.run, time.time())
         if options.json:
             total = asdict(total_of(parts))
@@ -225,7 +225,6 @@ def main(argv: Sequence[str]) -> int:
             print(json.dumps({"run": str(options.run), **content, "parts": list(map(asdict, parts))}))
         else:
             print(*status_lines(parts), sep="\n")
-        return 0
 
     return run_command("status", show)
 

@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> None:
     try:
         import uvicorn
 
@@ -85,7 +85,6 @@ def _serve(options: argparse.Namespace) -> int:
             timeout_graceful_shutdown=2,  # seconds
         )
         uvicorn.Server(config).run(sockets=[listener])
-    return 0
 
 
 def find_sources(

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy import stats
 
-from needlework.core.grid import Cell
 from needlework.core.record import SCORED, UNSCORED
 from needlework.results.gates.decide import judge_gate, judge_group
 from needlework.results.gates.gate import parse_gate
@@ -209,12 +208,6 @@ def test_all_groups_share_the_five_percent():
 
     assert [verdict.state for verdict in (*alone, *grouped)] == ["fail", *["pass"] * 4]
     assert grouped[1].sees > detectable_drop(40, base=1.0)
-
-
-def test_a_baseline_of_two_tests_has_the_trials_of_either():
-    before = baseline([changed(record(repeat=0), test=f"test_{name}") for name in "ab"])
-
-    assert [before.has("m", Cell("niah", 1000, 50.0, "code", repeat, "m"), 0) for repeat in (0, 1)] == [True, False]
 
 
 def two_lengths(outcome, samples=12):
