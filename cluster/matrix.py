@@ -89,32 +89,25 @@ def read_matrix(path: Path) -> Matrix:
     return Matrix(name, results_dir / name, tuple(pytest), configurations)
 
 
-def _configuration(path: Path, number: int, entry: Mapping[str, Any], shared: Mapping[str, Words]) -> Configuration:
+def _configuration(path: Path, number: int, entry: Mapping[str, Any], shared: Mapping[str, Any]) -> Configuration:
     label = _text(f"{path}: label of configuration {number}", entry.get("label"))
     source = f"{path}: {label}"
     options = dict(shared)
-    for key, values in _options(source, {key: value for key, value in entry.items() if key != "label"}).items():
+    for key, value in _options(source, {key: value for key, value in entry.items() if key != "label"}).items():
         is_added = BY_KEY[key].repeatable and key not in _REPLACED
-        options[key] = (*options.get(key, ()), *values) if is_added else values
+        options[key] = [*options.get(key, ()), *value] if is_added else value
     serve_args = options.get("serve_arg", ())
     if "serve" in options:
-        find_recipe(options["serve"][0])
+        find_recipe(options["serve"])
         parse_args(serve_args)
     elif serve_args:
         raise InputError(source, "serve_arg", 'there is no serve that takes it: write serve = "ENGINE"')
-    words: list[str] = []
-    for key, values in options.items():
-        option = BY_KEY[key]
-        if not option.flag:
-            words += [f"--{option.name}={value}" for value in values]
-        elif option.parse(f"--{option.name}", values[-1]):
-            words.append(f"--{option.name}")
-    return Configuration(label, tuple(words))
+    return Configuration(label, tuple(word for key in options for word in BY_KEY[key].pytest_words(options[key])))
 
 
-def _options(source: str, table: Mapping[str, Any]) -> dict[str, Words]:
-    """Return the values of each option key as text. Raises `InputError`."""
-    options: dict[str, Words] = {}
+def _options(source: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of options by key: texts, lists of them, and flags. Raises `InputError`."""
+    options: dict[str, Any] = {}
     for name, value in table.items():
         key = name.replace("-", "_")
         if key in _EXCLUDED:
@@ -122,11 +115,11 @@ def _options(source: str, table: Mapping[str, Any]) -> dict[str, Words]:
         if key not in BY_KEY:
             near = get_close_matches(key, [*BY_KEY, *_MATRIX_KEYS], n=1)
             raise InputError(source, name, f"did you mean {near[0]}?" if near else "no such option (pytest --help)")
-        option = BY_KEY[key]
+        option, named = BY_KEY[key], f"{source}: {name}"
         values = value if option.repeatable and isinstance(value, list) else [value]
-        options[key] = tuple(as_written(f"{source}: {name}", value) for value in values)
-        for text in options[key]:
-            option.parse(f"{source}: {name}", text)
+        texts = [as_written(named, each) for each in values]
+        parsed = [option.parse(named, text) for text in texts]
+        options[key] = texts if option.repeatable else parsed[0] if option.flag else texts[0]
     return options
 
 

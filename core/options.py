@@ -4,7 +4,7 @@ import math
 import re
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -51,6 +51,21 @@ class Option:
     def name(self) -> str:
         """The name on the command line: `answer-budget` for `answer_budget`."""
         return self.key.replace("_", "-")
+
+    def pytest_words(self, value: object) -> Iterator[str]:
+        """The option as pytest takes it; `None` and `False` are left out."""
+        if value is False and self.flag and self.suite and not self.name.startswith("no-"):
+            yield f"--no-{self.name}"
+        if value is None or value is False:
+            return
+        if self.flag:
+            yield f"--{self.name}"
+        elif isinstance(value, str) or not isinstance(value, Iterable):
+            yield f"--{self.name}={value}"
+        elif self.repeatable:
+            yield from (f"--{self.name}={each}" for each in value)
+        else:
+            yield f"--{self.name}={','.join(map(str, value))}"
 
 
 @cache

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -87,23 +87,10 @@ def pytest_needlework_report(folder: Path) -> None:
 
 
 def _words(key: str, value: object) -> Iterator[str]:
-    """An option as pytest takes it; `None` and `False` are left out."""
     if key not in BY_KEY:
         near = nearest(key, BY_KEY, NAMES)
         raise InputError("option", key, f"did you mean {near}?" if near else "needlework run --help lists the options")
-    option = BY_KEY[key]
-    if value is False and option.flag and option.suite and not option.name.startswith("no-"):
-        yield f"--no-{option.name}"
-    if value is None or value is False:
-        return
-    if option.flag:
-        yield f"--{option.name}"
-    elif isinstance(value, str) or not isinstance(value, Iterable):
-        yield f"--{option.name}={value}"
-    elif option.repeatable:
-        yield from (f"--{option.name}={each}" for each in value)
-    else:
-        yield f"--{option.name}={','.join(map(str, value))}"
+    return BY_KEY[key].pytest_words(value)
 
 
 def _pytest(words: list[str], environment: Mapping[str, str]) -> tuple[list[str], bool]:

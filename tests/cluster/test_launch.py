@@ -288,11 +288,11 @@ def read(tmp_path):
 
 def test_a_configuration_adds_to_the_shared_options_or_replaces_them(read):
     matrix = read(
-        'model = "a.gguf"\nserve = "llama.cpp"\nserve_arg = ["window=4k"]\nlengths = [500, 1000]\ncanary = true\n'
+        'model = "a.gguf"\nserve = "llama.cpp"\nserve_arg = ["window=4k"]\nlengths = [500, 1000]\ncanary = true\nguide = false\n'
         '[[configuration]]\nlabel = "KV f16"\n'
         '[[configuration]]\nlabel = "q8"\nserve_arg = ["kv-dtype=q8_0"]\nmodel = "b.gguf"\nlengths = "1k"\n'
     )
-    shared = {"--serve=llama.cpp", "--serve-arg=window=4k", "--canary"}
+    shared = {"--serve=llama.cpp", "--serve-arg=window=4k", "--canary", "--no-guide"}
     own = [{"--model=a.gguf", "--lengths=500,1000"}, {"--model=b.gguf", "--serve-arg=kv-dtype=q8_0", "--lengths=1k"}]
 
     assert matrix.name == "kv"
