@@ -5,8 +5,6 @@ Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from statistics import median
-from typing import NamedTuple
 
 from needlework.cluster.matrix import Configuration, Matrix, run_configurations
 from needlework.cluster.plan import pop_option
@@ -19,21 +17,13 @@ from needlework.results.report.charts import share_point
 from needlework.results.report.comparison import score_cell
 from needlework.results.report.section import ChartLine, ChartPoint, LineChart, Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun
-from needlework.results.statistics.run_facts import latency_of
+from needlework.results.statistics.run_facts import latency_of, times_of
 from needlework.results.statistics.wording import p_words, points_cells
 from needlework.results.style import NONE, counted
 
 OPTION = "--load"
 _SET_HERE = ("--load", "--concurrency", "--run-name", "--results-dir")
 _NOT_WORSE = "not worse"
-
-
-class LoadedRun(NamedTuple):
-    """The durations of a run under a load, in seconds; `None` where nobody measured them."""
-
-    median_s: float | None = None  # of an answered request, to its last token
-    p95_s: float | None = None
-    per_s: float | None = None  # answered requests a second
 
 
 def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
@@ -68,23 +58,14 @@ def _without_gate(words: Sequence[str]) -> list[str]:
 
 def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -> list[Section]:
     """Score, verdict and times of each load, as a table and a picture."""
-    loaded = {row.name: _loaded(run) for row in rows if (run := runs[row.name]) is not None and run.records}
-    if not loaded:
+    asked = [(row, run) for row in rows if (run := runs[row.name]) is not None and run.records]
+    if not asked:
         return []
     head = ("in flight", "trials", "score % (95 %)", "- the first", "95 %", "p (Holm)", "verdict", "lost",
             "seconds an answer", "slowest 5 %", "answers a second")  # fmt: skip
-    table = Table("", head, tuple(_cells(row, loaded[row.name]) for row in rows if row.name in loaded))
+    table = Table("", head, tuple(_cells(row, run) for row, run in asked))
     notes = ("lost: errors, invalid and cut off answers; the verdict counts what one load alone lost as a miss",)
-    return [Section("Under load", (table,), notes=notes, charts=(_chart(rows, loaded),), brief=True, open=True)]
-
-
-def _loaded(run: Run) -> LoadedRun:
-    seconds = sorted(value for record in run.records if (value := latency_of(record)) is not None)
-    pace = object_of(run.manifest.get("pace"))
-    per_s = pace["trials"] / pace["seconds"] if pace.get("trials") and pace.get("seconds") else None
-    if not seconds:
-        return LoadedRun(per_s=per_s)
-    return LoadedRun(median(seconds), seconds[int(0.95 * len(seconds))], per_s)
+    return [Section("Under load", (table,), notes=notes, charts=(_chart(asked),), brief=True, open=True)]
 
 
 def _load_of(row: ComparedRun) -> str:
@@ -92,9 +73,17 @@ def _load_of(row: ComparedRun) -> str:
     return row.name.split()[-1]
 
 
-def _cells(row: ComparedRun, loaded: LoadedRun) -> tuple[str, ...]:
+def _seconds(run: Run) -> tuple[float | None, float | None]:
+    """Seconds of an answered request to its last token: the median, and what 5 % exceed."""
+    times = times_of(run.records, latency_of)
+    return (times.median, times.p95) if times else (None, None)
+
+
+def _cells(row: ComparedRun, run: Run) -> tuple[str, ...]:
     whole = row.pair.whole if row.pair else None
     lost = sum(row.scores.counts[name] for name in ("error", "invalid", "censored"))
+    pace = object_of(run.manifest.get("pace"))
+    per_s = pace["trials"] / pace["seconds"] if pace.get("trials") and pace.get("seconds") else None
     return (
         _load_of(row),
         f"{row.scores.trials:,}",
@@ -103,18 +92,18 @@ def _cells(row: ComparedRun, loaded: LoadedRun) -> tuple[str, ...]:
         NONE if whole is None or whole.p_adjusted is None else p_words(whole.p_adjusted),
         row.verdict or ("not compared" if row.base else "the first"),
         str(lost),
-        *(NONE if value is None else f"{value:.3g}" for value in loaded),
+        *(NONE if value is None else f"{value:.3g}" for value in (*_seconds(run), per_s)),
     )
 
 
-def _chart(rows: Sequence[ComparedRun], loaded: Mapping[str, LoadedRun]) -> LineChart:
+def _chart(asked: Sequence[tuple[ComparedRun, Run]]) -> LineChart:
     """Scores on the left, seconds of an answer on the right: the median, and up to the slowest 5 %."""
     scores, seconds = [], []
-    for row in (row for row in rows if row.name in loaded):
-        load, times, n = _load_of(row), loaded[row.name], row.scores.n
+    for row, run in asked:
+        load, (middle, slowest), n = _load_of(row), _seconds(run), row.scores.n
         scores.append(share_point(int(load), load, row.scores.share, n))
-        seconds.append(ChartPoint(int(load), load, times.median_s, times.median_s, times.p95_s, n))
-    worse = [_load_of(row) for row in rows if row.is_worse]
+        seconds.append(ChartPoint(int(load), load, middle, middle, slowest, n))
+    worse = [_load_of(row) for row, _ in asked if row.is_worse]
     title = f"Worse with {', '.join(worse)} in flight" if worse else "No load is shown worse than the first"
     subtitle = f"{counted(len(scores), 'load')} of the same trials; dotted: seconds an answer, up to the slowest 5 %"
     lines, right = (ChartLine("score", tuple(scores)),), ChartLine("seconds an answer", tuple(seconds))

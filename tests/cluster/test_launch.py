@@ -288,7 +288,8 @@ def read(tmp_path):
 
 def test_a_configuration_adds_to_the_shared_options_or_replaces_them(read):
     matrix = read(
-        'model = "a.gguf"\nserve = "llama.cpp"\nserve_arg = ["window=4k"]\nlengths = [500, 1000]\ncanary = true\nguide = false\n'
+        'model = "a.gguf"\nserve = "llama.cpp"\nserve_arg = ["window=4k"]\nlengths = [500, 1000]\n'
+        "canary = true\nguide = false\n"
         '[[configuration]]\nlabel = "KV f16"\n'
         '[[configuration]]\nlabel = "q8"\nserve_arg = ["kv-dtype=q8_0"]\nmodel = "b.gguf"\nlengths = "1k"\n'
     )
