@@ -289,17 +289,12 @@ def detectable_drop(n: int, *, base: float = BASE, beyond: float = 0.0, level: f
 
     Found: shown to be more than `beyond`, by a p value below `level`.
     """
+    from scipy.optimize import brentq
 
-    def enough(drop: float) -> bool:
-        return drop_power(n, drop, assumed_discordance(drop, base), beyond, level) >= POWER
+    def excess(drop: float) -> float:
+        return drop_power(n, drop, assumed_discordance(drop, base), beyond, level) - POWER
 
-    if not enough(base):
-        return None
-    low, high = beyond, base
-    while high - low > 1e-4:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return None if excess(base) < 0 else float(brentq(excess, beyond, base, xtol=1e-4))
 
 
 def samples_to_show(limit: float, true: float) -> int | None:

@@ -1,5 +1,6 @@
 """Paired differences, and evidence against a bar."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from math import fsum, sqrt
@@ -173,13 +174,6 @@ def samples_to_pass(limit: float, look: int = 1) -> int | None:
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
     """Return the least number from 1 on that is enough, if more are never worse; `None` beyond `_MOST`."""
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > _MOST:
-            return None
-    low = high // 2  # 0, or too few
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    numbers = range(1, _MOST + 1)
+    at = bisect_left(numbers, True, key=enough)
+    return numbers[at] if at < _MOST else None

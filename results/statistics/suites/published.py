@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from needlework.core.record import OutcomeName, Record
 from needlework.core.settings import Settings, Suite
@@ -58,13 +59,21 @@ class RulerTable(Struct, frozen=True):
 
 def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
     """Return a table for each model, test and language with any of the 13 tasks, without controls."""
-    groups: dict[tuple[str, str], list[Record]] = {}
     answers = (record for record in without_controls(records) if record.task in TASKS)
-    for test, of_test in by_test(answers).items():
+    tables = []
+    for model, of_model in _by_model(answers).items():
+        languages = grouped(of_model, lambda record: record.language)
+        tables += [_table(model, language, languages[language]) for language in sorted(languages)]
+    return tuple(tables)
+
+
+def _by_model(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records of each model, sorted; where several tests asked the same, of each `model (test)`."""
+    models: dict[str, list[Record]] = {}
+    for test, of_test in by_test(records).items():
         for record in of_test:
-            model = f"{record.model} ({test})" if test else record.model
-            groups.setdefault((model, record.language), []).append(record)
-    return tuple(_table(*key, groups[key]) for key in sorted(groups))
+            models.setdefault(f"{record.model} ({test})" if test else record.model, []).append(record)
+    return dict(sorted(models.items()))
 
 
 def weighted(scores: Sequence[float], *, increasing: bool) -> float:
@@ -230,13 +239,9 @@ def needlebench(records: Iterable[Record], design: NeedleBenchDesign | None) -> 
     """Return the summary of each model and test, sorted; none for another preset. Without controls."""
     if design is None:
         return ()
-    models: dict[str, list[Record]] = {}
-    for test, of_test in by_test(record for record in records if record.task in _PARTS).items():
-        for record in of_test:
-            models.setdefault(f"{record.model} ({test})" if test else record.model, []).append(record)
     summaries = []
-    for model in sorted(models):
-        by_part = grouped(models[model], lambda record: (record.task, record.needle))
+    for model, of_model in _by_model(record for record in records if record.task in _PARTS).items():
+        by_part = grouped(of_model, lambda record: (record.task, record.needle))
         rows = {part: _part_row(part, by_part.get((part.task, part.needle), [])) for part in design.parts}
         weights = WEIGHTS[design.version]
         summary = tuple(_rows(rows, weights)), tuple(_reaches(rows))
@@ -256,13 +261,7 @@ def _part_row(part: NeedleBenchPart, records: Sequence[Record]) -> NeedleBenchRo
     scores = tally(map(trial_of, records))
     missing = tuple(_missing(part, records))
     share, limits = (Share(None), None) if missing else (scores.share, scores.range)
-    return _row(part.name, share, scores.n, scores.unscored, missing, limits)
-
-
-def _row(
-    name: str, share: Share, n: int, unscored: Mapping[OutcomeName, int], missing: tuple[str, ...], limits: Range | None
-) -> NeedleBenchRow:
-    return NeedleBenchRow(share.value, share.low, share.high, n, name, unscored, missing, limits)
+    return NeedleBenchRow(*astuple(share), scores.n, part.name, scores.unscored, missing, limits)
 
 
 def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
@@ -315,7 +314,8 @@ def _combined(name: str, shares: Sequence[tuple[NeedleBenchRow, float]]) -> Need
     missing = tuple(reason for row, _ in shares for reason in row.missing)
     share = weighted_mean([row for row, _ in shares], [weight for _, weight in shares])
     limits = None if missing else weighted_range([(row.range, row.value, weight) for row, weight in shares])
-    return _row(name, share, sum(row.n for row, _ in shares), dict(unscored), missing, limits)
+    n = sum(row.n for row, _ in shares)
+    return NeedleBenchRow(*astuple(share), n, name, dict(unscored), missing, limits)
 
 
 def _reaches(parts: Mapping[NeedleBenchPart, NeedleBenchRow]) -> Iterable[Reach]:
