@@ -1,15 +1,14 @@
 """Charts, heatmaps and tables of a report as the page's template draws them."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from needlework.core.record import OWN_DOCUMENTS
-from needlework.results.html.page import on_one_line
+from needlework.results.html.page import trusted
 from needlework.results.report.charts import document_charts, panel_charts
-from needlework.results.report.section import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell, Section, Table
+from needlework.results.report.section import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style import display_width, percent1
@@ -54,7 +53,7 @@ def _document_charts(report: RunReport) -> list[LineChart]:
     return charts
 
 
-def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
+def chart_view(chart: LineChart, panels: Sequence[Panel] = ()) -> dict[str, Any]:
     """Lay out a chart in pixels; its points lead to the trials of `panels`.
 
     `rules`, `ticks`: position and label of each; `path`: the corners of a line; `summary`: for screen readers; a dot's
@@ -75,11 +74,11 @@ def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
             }
             for point, share in zip(points, chart.shares([point.x for point in points]), strict=True)
         ]
-        path = " ".join(f"{dot['x']},{dot['y']}" for dot in dots) if line.is_joined else ""
+        path = trusted(" ".join(f"{dot['x']},{dot['y']}" for dot in dots) if line.is_joined else "")
         look = {"color": number % _MOST_LINES, "mark": _MARKS[number % 3], "path": path}
-        lines.append({"name": on_one_line(line.name), **look, "dots": dots})
+        lines.append({"name": line.name, **look, "dots": dots})
     return {
-        "title": on_one_line(chart.title),
+        "title": chart.title,
         "across": chart.across,
         "lines": lines,
         "rules": [(_y(value), str(value)) for value in (0, 25, 50, 75, 100)],
@@ -150,31 +149,3 @@ def _cell(cell: HeatmapCell | None, chart: Heatmap) -> tuple[str, str, str]:
         return "range", cell.text, n
     look = f"by{round(200 * cell.value - 100)}" if is_difference else f"c{cell.text}"
     return f"{look} part" if cell.is_partial else look, cell.text, n
-
-
-def table_view(table: Table, links: Sequence[str] = (), panels: Sequence[int] = ()) -> dict[str, object]:
-    """Lay out a table: texts on one line. `panels`: whose filter hides a row."""
-    return {
-        "caption": on_one_line(table.caption),
-        "head": [on_one_line(text) for text in table.head],
-        "rows": [[on_one_line(text) for text in row] for row in table.rows],
-        "names": table.names,
-        "links": links or table.links,
-        "panels": panels,
-    }
-
-
-def section_view(section: Section, panel_links: Mapping[tuple[str, str], str] = MappingProxyType({})) -> dict[str, Any]:
-    """Lay out a section: its line charts, tables, findings and notes. `panel_links`: of rows that name a panel."""
-    return {
-        "title": on_one_line(section.title),
-        "name": section.name,
-        "open": section.open,
-        "charts": [chart_view(chart, ()) for chart in section.charts if isinstance(chart, LineChart)],
-        "tables": [
-            table_view(table, [panel_links.get(key, "") if key else "" for key in table.panels])
-            for table in section.tables
-        ],
-        "findings": section.findings,
-        "notes": [on_one_line(note, 600) for note in section.notes],
-    }

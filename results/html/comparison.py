@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from needlework.core.grid import depth_label
-from needlework.results.html.charts import grid_view, section_view, table_view
+from needlework.results.html.charts import chart_view, grid_view
 from needlework.results.html.details import LIMIT_BYTES, TrialDetails, page_with_trials
 from needlework.results.html.page import on_one_line, page, percent_number
 from needlework.results.html.report import axes_data
@@ -55,8 +55,8 @@ def comparison_html(
         for part in comparison.comparison_sections(runs)
     ]
     base = "the one before it" if len({run.base for run in runs[1:]}) > 1 else f"the first, {runs[0].name}"
-    fields = _fields([*further, *sections], on_one_line(_LEAD.format(base=base), 900), ()) | {
-        "sentence": on_one_line(comparison.comparison_sentence(runs)),
+    fields = _fields([*further, *sections], _LEAD.format(base=base), ()) | {
+        "sentence": comparison.comparison_sentence(runs),
         "pairs": [
             _pair_view(pair, comparison.pair_sections(run, runs), offset)
             for (run, pair), offset in zip(pairs, offsets, strict=False)
@@ -71,9 +71,10 @@ def _fields(sections: Sequence[Section], lead: str, notes: Sequence[str]) -> dic
     return {
         "sentence": "",
         "lead": lead,
-        "notes": [on_one_line(note, 600) for note in notes],
-        "sections": list(map(section_view, sections)),
+        "notes": notes,
+        "sections": sections,
         "pairs": [],
+        "chart_view": chart_view,
     }
 
 
@@ -83,21 +84,21 @@ def _pair_view(pair: Comparison, sections: Sequence[Section], offset: int) -> di
     links = tuple(f"#panel-{number}" for number in range(offset, offset + len(pair.tasks)))
     first = replace(first, tables=(replace(first.tables[0], links=links),))
     return {
-        "title": on_one_line(first.title),
-        "sections": list(map(section_view, (first, *rest))),
+        "title": first.title,
+        "sections": (first, *rest),
         "tasks": [_task_view(task) for task in pair.tasks],
         "offset": offset,
-        "changes": section_view(_changes_section(pair, first.title, offset)),
+        "changes": _changes_section(pair, first.title, offset),
     }
 
 
 def _task_view(task: TaskDifference) -> dict[str, Any]:
     chart = difference_heatmap(task, (), "", "")
     return {
-        "name": on_one_line(comparison.task_name(task.family)),
+        "name": comparison.task_name(task.family),
         "grid": grid_view(chart),
         "chart": chart,
-        "tables": [table_view(table) for table in comparison.group_tables(task)],
+        "tables": comparison.group_tables(task),
     }
 
 

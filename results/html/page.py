@@ -27,6 +27,7 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 # The marks U+200E, U+200F and U+061C stay: right-to-left languages need them, and they move only their neighbours.
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
+_LONGEST = 2_000  # columns of a text in a template
 _ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}  # what ends a script, or a line of it
 
 
@@ -69,7 +70,7 @@ def script_json(value: object) -> str:
 
 
 def trusted(text: str) -> Markup:
-    """Mark our own style sheet, script or `script_json` text as ready for the template."""
+    """Mark our own style sheet, script, path, packed details or `script_json` text as ready for the template."""
     return Markup(text)  # noqa: S704 - never called with a text of a model or a user
 
 
@@ -100,7 +101,7 @@ def page(
             style=trusted(css),
             script=trusted(script),
             data=trusted(script_json(data)),
-            details=details,
+            details=trusted(details),
             title=on_one_line(title) or "Needlework",
             notice=notice,
             **fields,
@@ -143,9 +144,14 @@ def digest(text: str) -> str:
 
 @cache  # with it the compiled templates, of which a run fills each twice
 def environment() -> Environment:
-    """Return the jinja2 environment of our templates."""
+    """Return the jinja2 environment of our templates: whatever text they print is put on one line."""
     made = Environment(
-        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: on_one_line(value, _LONGEST) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.globals |= {"words": WORDS, "word_id": word_id}
     return made

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from needlework.core.grid import depth_label
 from needlework.core.record import OWN_DOCUMENTS, UNDECIDED, UNSCORED, Record
-from needlework.results.html.charts import grid_view, picture_of, section_view, table_view
+from needlework.results.html.charts import grid_view, picture_of
 from needlework.results.html.details import LIMIT_BYTES, TrialDetails, page_with_trials
 from needlework.results.html.page import on_one_line, percent_number
 from needlework.results.records.samples import task_of, without_controls
@@ -50,16 +50,16 @@ def panel_views(report: RunReport) -> list[dict[str, Any]]:
 def panel_title(panel: Panel, models: int) -> str:
     """Return `model · task · what is asked about`; the model only where there are several."""
     parts = (panel.model if models > 1 else "", task_title(panel.task), question_title(panel))
-    return on_one_line(" · ".join(part for part in parts if part))
+    return on_one_line(" · ".join(filter(None, parts)))
 
 
-def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequence[Tally]) -> dict[str, object]:
+def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequence[Tally]) -> Table:
     lost = unscored_of(tallies)
     rows = [
         (label, *score_and_interval(tally), str(tally.n), *(str(tally.counts[name]) for name in lost))
         for label, tally in zip(labels, tallies, strict=True)
     ]
-    return table_view(Table(caption, (head, "score %", "95 % interval", "n", *lost), tuple(rows)))
+    return Table(caption, (head, "score %", "95 % interval", "n", *lost), tuple(rows))
 
 
 def trial_details(records: Iterable[Record], panels: Sequence[Panel]) -> list[TrialDetails]:
@@ -162,7 +162,7 @@ def html_text(
     """
     panels = report.panels
     trials = without_controls(report.records)
-    scores, numbers = panels_data(panels), range(len(panels))
+    scores = panels_data(panels)
     overview = panels_table(report, with_model=len(report.models) > 1)
     heading = f"Needlework: {', '.join(report.models)}" if title is None else title
     tasks = tuple(row for row in report.tasks if task_of(row.task) not in OWN_DOCUMENTS)
@@ -171,22 +171,21 @@ def html_text(
         "head": _head(report),
         "picture": picture_of(report),
         "panels": panel_views(report),
-        "overview": table_view(overview, [f"#panel-{at}" for at in numbers], numbers),
+        "overview": replace(overview, links=tuple(f"#panel-{at}" for at in range(len(panels)))),
         "missed": missed_of(trials, panels),
         "missed_all": sum(record.outcome in _ORDER for record in trials),
-        "gates": _section_views(gate_sections(report.gates, len(report.records)), report),
-        "sections": _section_views(
-            [*run_sections(replace(report, tasks=tasks)), *adaptive_sections(report.adaptive)], report
-        ),
+        "gates": gate_sections(report.gates, len(report.records)),
+        "sections": [
+            *(_linked(section, panels) for section in run_sections(replace(report, tasks=tasks))),
+            *adaptive_sections(report.adaptive),
+        ],
         "own_alone": all(task_of(panel.task) in OWN_DOCUMENTS for panel in panels),
-        "twins": _section_views(twins_sections(twins), report),
+        "twins": twins_sections(twins),
         "mixed": bool(report.macros),
         "facts": _facts_tables(report.facts),
-        "latency": _section_views(
-            [*latency_sections(report.latency, report.sending), *cost_sections(report.cost)], report
-        ),
+        "latency": [*latency_sections(report.latency, report.sending), *cost_sections(report.cost)],
         "interrupted": report.interrupted,
-        "notes": [on_one_line(note, 2_000) for note in report.notes if note != report.interrupted],
+        "notes": [note for note in report.notes if note != report.interrupted],
         "unscored": UNSCORED,
     }
 
@@ -194,9 +193,14 @@ def html_text(
     return page_with_trials("report", heading, scores, details, limit_bytes, colors=colors, fields=fields)
 
 
-def _section_views(sections: Sequence[Section], report: RunReport) -> list[dict[str, Any]]:
-    links = {(panel.model, panel.task): f"#panel-{at}" for at, panel in reversed(list(enumerate(report.panels)))}
-    return [section_view(section, links) for section in sections]
+def _linked(section: Section, panels: Sequence[Panel]) -> Section:
+    """The section with links from rows that name a model and task to their first panel."""
+    first = {panel.key[:2]: f"#panel-{at}" for at, panel in reversed(list(enumerate(panels)))}
+    tables = (
+        replace(table, links=tuple(first.get(key, "") if key else "" for key in table.panels))
+        for table in section.tables
+    )
+    return replace(section, tables=tuple(tables))
 
 
 def _head(report: RunReport) -> dict[str, object]:
@@ -209,12 +213,12 @@ def _head(report: RunReport) -> dict[str, object]:
     models = ", ".join(f"{name} ({known[name]})" if known.get(name) else name for name in report.models)
     made = [facts.name, facts.started[:10], facts.commit] if facts else []
     return {
-        "run": on_one_line(" · ".join(filter(None, (*made, models))), 400),
-        "lead": on_one_line(f"{lead}.", 600),
-        "rest": on_one_line(f"{rest[0].upper()}{rest[1:]}.", 1_200) if rest else "",
-        "models": [on_one_line(sentence, 900) for sentence in headline.models],
+        "run": " · ".join(filter(None, (*made, models))),
+        "lead": f"{lead}.",
+        "rest": f"{rest[0].upper()}{rest[1:]}." if rest else "",
+        "models": headline.models,
         "rests": headline.rests,
-        "faults": [on_one_line(fault.text, 400) for fault in headline.faults[:_FAULTS]],
+        "faults": [fault.text for fault in headline.faults[:_FAULTS]],
         "more_faults": sum(fault.count for fault in headline.faults[_FAULTS:]),
         "next": headline.next_run and headline.next_run.words,
     }
@@ -227,11 +231,4 @@ def _facts_tables(facts: RunFacts | None) -> list[dict[str, object]]:
     names, command = ("run", "started", "commit", "command"), " ".join(facts.command)
     run = list(zip(names, (facts.name, facts.started, facts.commit, command), strict=True))
     tables = [("The run", run), *((model.name, model.facts) for model in facts.models), ("Programs", facts.versions)]
-    return [
-        {
-            "name": on_one_line(name),
-            "rows": [(on_one_line(key), on_one_line(text, 1_000)) for key, text in rows if text],
-        }
-        for name, rows in tables
-        if rows
-    ]
+    return [{"name": name, "rows": [row for row in rows if row[1]]} for name, rows in tables if rows]
