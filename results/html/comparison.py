@@ -112,7 +112,7 @@ def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
         for task, (length, depth), cell in pair.changed(sign):
             name = f"{comparison.task_name(task.family)}, " if len(pair.tasks) > 1 else ""
             name += f"length {length_label(length)}, depth {depth_label(depth)}"
-            means = (percent1(mean or 0.0) for mean in cell.means)
+            means = (percent1(share.value or 0.0) for share in cell.scores)
             rows.append((name, *means, *points_cells(cell.difference), str(cell.n)))
             at = f"{list(task.columns).index(length)},{list(task.rows).index(depth)}"
             links.append(f"#cell-{numbers[task.family]},{at}")
@@ -147,7 +147,7 @@ def _task_data(task: TaskDifference) -> dict[str, Any]:
     def numbers(group: GroupDifference | None) -> list[Any] | None:
         if group is None:
             return None
-        means = (None if mean is None else percent_number(mean) for mean in group.means)
+        means = (None if share.value is None else percent_number(share.value) for share in group.scores)
         difference = group.difference
         shares = (difference.mean, difference.low, difference.high) if difference else (None, None, None)
         in_points = (None if share is None else round(100 * share, 1) + 0.0 for share in shares)

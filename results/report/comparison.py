@@ -1,6 +1,6 @@
 """Comparisons of runs: their sections, and one sentence."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from needlework.core.grid import depth_label
 from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED
@@ -12,7 +12,7 @@ from needlework.results.statistics.comparison import comparison
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, samples_for_p
-from needlework.results.statistics.panels import Share, Tally
+from needlework.results.statistics.panels import Tally
 from needlework.results.style import NONE, counted, length_label, length_labels, one_line, percent1
 
 LOSSES = "losses as misses"
@@ -203,7 +203,7 @@ def tasks_table(tasks: Sequence[comparison.TaskDifference]) -> Table:
             *map(one_line, task.family),
             str(task.whole.n),
             str(task.whole.unscored or NONE),
-            *_mean_cells(task.whole),
+            *map(wording.share_cell, task.whole.scores),
             *_difference_cells(task.whole, losses),
             task.whole.verdict,
         )
@@ -226,7 +226,7 @@ def _group_table(caption: str, name: str, labels: Iterable[str], groups: Iterabl
     rows = [
         (
             label,
-            *_mean_cells(group),
+            *map(wording.share_cell, group.scores),
             *wording.points_cells(group.difference),
             str(group.n),
             str(group.unscored),
@@ -244,12 +244,6 @@ def _difference_cells(test: comparison.GroupDifference, losses: bool) -> tuple[s
         as_misses,
         NONE if test.p_adjusted is None else wording.p_words(test.p_adjusted),
     )
-
-
-def _mean_cells(group: comparison.GroupDifference) -> Iterator[str]:
-    """`80.0 (70.0–87.3)` of A and of B, percent."""
-    for mean, ends in zip(group.means, group.intervals, strict=True):
-        yield wording.share_cell(Share(mean, ends.low, ends.high) if ends else Share(mean))
 
 
 def score_cell(scores: Tally) -> str:

@@ -11,7 +11,7 @@ from needlework.core.errors import InputError
 from needlework.core.record import SCORED, OutcomeName, Record, label_parts
 from needlework.results.records.samples import as_asked, grouped, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
-from needlework.results.statistics.intervals import Interval, counts_of
+from needlework.results.statistics.intervals import counts_of
 from needlework.results.statistics.paired import (
     LEVEL,
     Difference,
@@ -50,14 +50,13 @@ class Losses(Struct, frozen=True):
 class GroupDifference(Struct, frozen=True):
     """The comparison of a group of trials, such as those of one length: B - A and its verdict.
 
-    `n`: pairs that both runs scored; `means`: of these, 0..1, with their `intervals`, and `difference`: B - A; all
-    `None` without pairs. `unscored`: trials without a pair. `counted`: B - A with `losses` as misses, which p is about.
+    `n`: pairs that both runs scored; `scores`: of these, of A and of B, without a value where there are none;
+    `difference`: B - A. `unscored`: trials without a pair. `counted`: B - A with `losses` as misses, which p is about.
     `p_adjusted`: p, corrected for the `tests` that it is one of.
     """
 
     n: int
-    means: tuple[float | None, float | None]
-    intervals: tuple[Interval | None, Interval | None]
+    scores: tuple[Share, Share]
     difference: Difference | None
     unscored: int
     losses: tuple[Losses, ...]
@@ -327,8 +326,7 @@ def _group(trials: Sequence[PairedTrial]) -> GroupDifference:
         counted = _mean_difference([trial for trial in in_both if trial.scores != (None, None)])
     return GroupDifference(
         n=len(pairs),
-        means=(first.mean, second.mean),
-        intervals=(first.interval, second.interval),
+        scores=(first.share, second.share),
         difference=difference,
         unscored=len(trials) - len(pairs),
         losses=losses,

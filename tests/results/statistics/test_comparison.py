@@ -63,7 +63,7 @@ def test_a_drop_at_one_depth_by_hand():
     (task,) = pair.tasks
     whole = task.whole
 
-    assert (whole.n, *whole.means, whole.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
+    assert (whole.n, *(share.value for share in whole.scores), whole.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
     assert (whole.difference.mean, whole.difference.clusters) == (pytest.approx(-1 / 3), 12)
     assert whole.p == pytest.approx(2 / 2**12)
     assert pair.changed(1) == []
@@ -84,7 +84,7 @@ def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart():
     assert (pair.whole.n, *pair.unscored, *pair.only) == (1, 1, 1, 1, 1, 2)
     ((at, cell),) = pair.tasks[0].cells.items()
     assert (pair.tasks[0].family, at) == (("", "niah", "code"), (1000, 50.0))
-    assert (cell.n, *cell.means, cell.unscored) == (1, 1.0, 0.0, 6)
+    assert (cell.n, *(share.value for share in cell.scores), cell.unscored) == (1, 1.0, 0.0, 6)
     assert [loss_words(loss, (None, None), ("A", "B")) for loss in pair.whole.losses] == [
         "A cannot answer 1 of 2 trials that B scored: 1 of 2 at 1k (1 error)",
         "B cannot answer 1 of 2 trials that A scored: 1 of 2 at 1k (1 error)",
@@ -174,7 +174,7 @@ def test_order_does_not_matter_and_swapping_flips_the_sign(scores, shuffler):
     assert compare(*(shuffler.sample(side, len(side)) for side in sides)) == forth
     assert (back.whole.n, back.unscored[0]) == (forth.whole.n, forth.unscored[1])
     a, b = forth.tasks[0], back.tasks[0]
-    assert [cell.means for cell in a.cells.values()] == [cell.means[::-1] for cell in b.cells.values()]
+    assert [cell.scores for cell in a.cells.values()] == [cell.scores[::-1] for cell in b.cells.values()]
     assert a.whole.p == (None if b.whole.p is None else pytest.approx(b.whole.p))
     if a.whole.difference is not None and b.whole.difference is not None:
         assert a.whole.difference.mean == pytest.approx(-b.whole.difference.mean)
