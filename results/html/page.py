@@ -149,12 +149,19 @@ def environment() -> Environment:
         loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: on_one_line(value, _LONGEST) if type(value) is str else value,
+        finalize=_printed,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.globals |= {"words": WORDS, "word_id": word_id}
     return made
+
+
+def _printed(value: object) -> object:
+    """What a template prints: its own words, `trusted` texts and numbers as they are."""
+    if type(value) is not str or (value.isprintable() and len(value) <= _LONGEST):
+        return value
+    return on_one_line(value, _LONGEST)
 
 
 @cache

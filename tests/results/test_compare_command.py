@@ -281,22 +281,6 @@ def test_checkpoints_of_other_names_are_one_series_by_step(write, tmp_path, righ
     assert sentence in (tmp_path / "out" / "history-niah.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ([], "has no manifest.json that says when it began; use step"),
-        (["--order", "step"], "no number in"),
-        (["--order", "name"], "invalid choice"),
-        (["day"], "no two whole runs asked the same cells of one model"),
-    ],
-)
-def test_runs_without_a_place_and_runs_that_asked_other_things_are_refused_in_one_line(write, options, message, capsys):
-    fields = [{"day": day, "model": f"m{day}"} for day in (1, 2)] if options == ["day"] else [{}, {}]
-    runs = [write(name, **each) for name, each in zip("ab", fields, strict=True)]
-
-    assert message in refusal(capsys, "history", *runs, *(word for word in options if word != "day"))
-
-
 def rows(folder):
     return list(csv.DictReader((folder / "leaderboard.csv").read_text(encoding="utf-8").splitlines()))
 
@@ -376,16 +360,24 @@ def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(write, tm
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere"], "'nowhere': does not exist"),
-        (["."], "no run there"),
-        (["empty"], "holds no trials"),
-        ([], "the following arguments are required"),
+        ("leaderboard nowhere", "'nowhere': does not exist"),
+        ("leaderboard .", "no run there"),
+        ("leaderboard empty", "holds no trials"),
+        ("leaderboard", "the following arguments are required"),
+        ("history a b", "has no manifest.json that says when it began; use step"),
+        ("history a b --order step", "no number in"),
+        ("history a b --order name", "invalid choice"),
+        ("history day1 day2", "no two whole runs asked the same cells of one model"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(words, message, tmp_path, monkeypatch, capsys):
+def test_runs_that_cannot_be_ranked_or_put_in_order_are_refused_in_one_line(
+    words, message, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
-    if words == ["empty"]:
-        (tmp_path / "empty").mkdir()
-        (tmp_path / "empty" / "results.json").write_text('{"schema": 1, "records": []}')
+    if words == "leaderboard empty":
+        write_records(tmp_path / "empty", [])
+    if words.startswith("history"):
+        for name, fields in {"a": {}, "b": {}, "day1": {"day": 1}, "day2": {"day": 2, "model": "other"}}.items():
+            run_of(tmp_path / name, **fields)
 
-    assert message in refusal(capsys, "leaderboard", *words)
+    assert message in refusal(capsys, *words.split())

@@ -63,7 +63,12 @@ def test_a_drop_at_one_depth_by_hand():
     (task,) = pair.tasks
     whole = task.whole
 
-    assert (whole.n, *(share.value for share in whole.scores), whole.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
+    assert (whole.n, *(share.value for share in whole.scores), whole.verdict) == (
+        72,
+        1.0,
+        pytest.approx(2 / 3),
+        "worse",
+    )
     assert (whole.difference.mean, whole.difference.clusters) == (pytest.approx(-1 / 3), 12)
     assert whole.p == pytest.approx(2 / 2**12)
     assert pair.changed(1) == []
