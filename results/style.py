@@ -133,13 +133,11 @@ def clock(seconds: float | None) -> str:
 ColorsName = Literal["viridis", "red-yellow-green"]
 Rgb = tuple[int, int, int]
 
-_VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725")
-_RED_YELLOW_GREEN = ("#F0496E", "#EBB839", "#0CD79F")
 # Nine points of viridis, told apart with every kind of colour blindness and in grey print; and the colours of the first
 # needle-in-a-haystack pictures.
 COLORS: dict[ColorsName, tuple[str, ...]] = {
-    "viridis": _VIRIDIS,
-    "red-yellow-green": _RED_YELLOW_GREEN,
+    "viridis": ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"),
+    "red-yellow-green": ("#F0496E", "#EBB839", "#0CD79F"),
 }
 COUNTS = ("#dbebf5", "#1a5980")  # how often a cell was asked
 
@@ -173,16 +171,6 @@ NOT_RUN = "."
 def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> UnscoredMark | None:
     """Return the mark of a cell without a scored trial, by its outcomes; `None` when it has one."""
     return None if scored else next((mark for mark in MARKS if counts.get(mark.outcome)), None)
-
-
-def color_of(score: float, colors: ColorsName = "viridis") -> Rgb:
-    """Return the colour of a score in 0..1."""
-    return between(COLORS[colors], score)
-
-
-def difference_color(difference: float) -> Rgb:
-    """Return the colour of a difference of scores, -1..1: red where B is worse, blue where it is better."""
-    return between(DIFFERENCES, (difference + 1) / 2)
 
 
 def between(colors: Sequence[str], share: float) -> Rgb:

@@ -89,9 +89,9 @@ def page(
     `data`: what the script reads; `details`: the trials, packed; `notice`: what was left out of them; `fields`: what
     else the template asks for.
     """
-    css = asset("page.css") + palette_css(colors)
+    css = asset("page.css") + scale_css(style.COLORS[colors], ".bar", "c", 0)
     if template == "comparison":
-        css += asset("comparison.css") + differences_css()
+        css += asset("comparison.css") + scale_css(style.DIFFERENCES, ".bar.differences", "by", -100)
     script = f'"use strict";\n(() => {{\n{asset("page.js")}{asset(f"{template}.js")}}})();\n'
     return (
         environment()
@@ -118,23 +118,14 @@ def policy(css: str, script: str) -> str:
 
 
 @cache
-def palette_css(colors: style.ColorsName) -> str:
-    """Return a class for each percent, `c0` to `c100`, and the colour bar, in the pictures' colours."""
-    lines = [_color_class(f"c{value}", style.color_of(value / 100, colors)) for value in range(101)]
-    return "\n".join([*lines, f".bar{{background:linear-gradient(to right,{','.join(style.COLORS[colors])})}}", ""])
-
-
-@cache
-def differences_css() -> str:
-    """Return a class for each whole point of B - A, `by-100` to `by100`, and their colour bar."""
-    lines = [_color_class(f"by{value}", style.difference_color(value / 100)) for value in range(-100, 101)]
-    return "\n".join(
-        [*lines, f".bar.differences{{background:linear-gradient(to right,{','.join(style.DIFFERENCES)})}}", ""]
-    )
-
-
-def _color_class(name: str, color: tuple[int, int, int]) -> str:
-    return f".{name}{{background-color:#{bytes(color).hex()};color:#{'fff' if style.dark(color) else '000'}}}"
+def scale_css(colors: tuple[str, ...], bar: str, name: str, low: int) -> str:
+    """Return a class for each whole number from `low` to 100 (`c0`, `by-100`), and the colour bar."""
+    lines = []
+    for value in range(low, 101):
+        color = style.between(colors, (value - low) / (100 - low))
+        letters = "fff" if style.dark(color) else "000"
+        lines.append(f".{name}{value}{{background-color:#{bytes(color).hex()};color:#{letters}}}")
+    return "\n".join([*lines, f"{bar}{{background:linear-gradient(to right,{','.join(colors)})}}", ""])
 
 
 def digest(text: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -127,12 +129,7 @@ def _walk(
 
 
 def _before_first_failure(tested: Sequence[_LengthVerdict], name: str) -> int | None:
-    passing = None
-    for row in tested:
-        if not getattr(row, name):
-            break
-        passing = row.length
-    return passing
+    return max((verdict.length for verdict in takewhile(attrgetter(name), tested)), default=None)
 
 
 class EffectiveLength(Struct, frozen=True):

@@ -48,7 +48,7 @@ class Screen(Struct, frozen=True):
 
     def _background(self, score: float) -> str:
         """Return the escapes for a background in the score's colour and letters that can be read on it."""
-        color = style.color_of(score, self.colors)
+        color = style.between(style.COLORS[self.colors], score)
         # xterm's 6x6x6 cube: its levels are 0, 95, 135, 175, 215, 255.
         levels = (0 if part < 48 else max(1, round((part - 55) / 40)) for part in color)
         cube = 16 + sum(level * size for level, size in zip(levels, (36, 6, 1), strict=True))

@@ -18,7 +18,7 @@ from needlework.results.html.page import word_id
 from needlework.results.html.report import html_text
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.run_report import run_report
-from needlework.results.style import color_of
+from needlework.results.style import COLORS, between
 from tests.results.builders import changed
 from tests.results.html.pages import EVIL, Page, grid, one_of_each, texts_in
 from tests.results.snapshots.runs import compared
@@ -58,7 +58,7 @@ def test_colours_are_those_of_the_pictures(make_record, colors):
     style = Page(text_of([make_record()], colors=colors)).inside("style")[0]
 
     for value in (0, 37, 100):
-        assert f".c{value}{{background-color:#{bytes(color_of(value / 100, colors)).hex()};" in style
+        assert f".c{value}{{background-color:#{bytes(between(COLORS[colors], value / 100)).hex()};" in style
 
 
 @pytest.mark.parametrize("limit", [3_000_000, 63_000])

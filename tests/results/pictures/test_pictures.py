@@ -23,7 +23,7 @@ from needlework.results.run.finish import write_files
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.panels import ScoredTrial, panels_of, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.style import color_of, dark, difference_color
+from needlework.results.style import COLORS, DIFFERENCES, between, dark
 from tests.results.builders import asked, changed
 
 
@@ -214,8 +214,6 @@ def _luminance(color):
 @pytest.mark.parametrize("colors", ["viridis", "red-yellow-green"])
 def test_numbers_in_cells_can_be_read_on_every_colour(colors):
     """4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
-    every = [color_of(value / 200, colors) for value in range(201)]
-    every += [difference_color(value / 100) for value in range(-100, 101)]
-    for color in every:
+    for color in (between(scale, value / 200) for scale in (COLORS[colors], DIFFERENCES) for value in range(201)):
         light, deep = sorted((_luminance(color), 1.0 if dark(color) else 0.0), reverse=True)
         assert (light + 0.05) / (deep + 0.05) >= 4.5
