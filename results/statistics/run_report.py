@@ -34,7 +34,6 @@ from needlework.results.statistics.tasks import (
     overall_score,
     run_statistics,
     task_scores,
-    without_lengths,
 )
 from needlework.results.style import fit, length_label
 
@@ -112,13 +111,15 @@ def run_report(
     planned = len(ordered) if planned is None else planned
     early = interrupted(len(ordered), planned)
     note = " · ".join(filter(None, (early, AS_STOPPED if adaptive else "")))
+    panels = [replace(each, note=note, uneven=each.key in adapted) for each in summarise(ordered)]
     statistics = run_statistics(ordered, relative_to=relative_to)
     server = (*corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered))
     return RunReport(
         records=ordered,
-        panels=tuple(replace(each, note=note, uneven=each.key in adapted) for each in summarise(ordered)),
+        panels=tuple(panels),
         statistics=tuple(
-            without_lengths(each) if (each.model, each.task, each.needle) in adapted else each for each in statistics
+            replace(each, absolute=None, relative=None) if panel.uneven else each  # an adaptive run has its own
+            for panel, each in zip(panels, statistics, strict=True)
         ),
         twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda twin: (twin.model, twin.task))),
         tasks=tasks,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from needlework.core.record import SCORED, Record, label_parts
 from needlework.haystack_fixtures.tasks.catalogue import family_of
@@ -287,11 +287,6 @@ def run_statistics(
         relative = relative_length(of_panel, base) if telling else None
         statistics.append(PanelStatistics(*panel, depth, absolute, relative, trend(scores, base.score)))
     return tuple(statistics)
-
-
-def without_lengths(panel: PanelStatistics) -> PanelStatistics:
-    """A panel without statements on equally asked lengths; an adaptive run has its own."""
-    return replace(panel, absolute=None, relative=None)
 
 
 def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, Any]]:

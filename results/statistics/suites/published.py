@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import fmean
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from needlework.core.record import OutcomeName, Record
 from needlework.core.settings import Settings, Suite
@@ -261,7 +260,8 @@ def _part_row(part: NeedleBenchPart, records: Sequence[Record]) -> NeedleBenchRo
     scores = tally(map(trial_of, records))
     missing = tuple(_missing(part, records))
     share, limits = (Share(None), None) if missing else (scores.share, scores.range)
-    return NeedleBenchRow(*astuple(share), scores.n, part.name, scores.unscored, missing, limits)
+    unscored = scores.unscored
+    return NeedleBenchRow(share.value, share.low, share.high, scores.n, part.name, unscored, missing, limits)
 
 
 def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
@@ -315,7 +315,7 @@ def _combined(name: str, shares: Sequence[tuple[NeedleBenchRow, float]]) -> Need
     share = weighted_mean([row for row, _ in shares], [weight for _, weight in shares])
     limits = None if missing else weighted_range([(row.range, row.value, weight) for row, weight in shares])
     n = sum(row.n for row, _ in shares)
-    return NeedleBenchRow(*astuple(share), n, name, dict(unscored), missing, limits)
+    return NeedleBenchRow(share.value, share.low, share.high, n, name, dict(unscored), missing, limits)
 
 
 def _reaches(parts: Mapping[NeedleBenchPart, NeedleBenchRow]) -> Iterable[Reach]:
