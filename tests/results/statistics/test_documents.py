@@ -11,7 +11,7 @@ from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import task_scores
-from tests.results.builders import asked, clopper_pearson, new_record
+from tests.results.builders import asked, new_record
 
 
 def scores_of(records, vote=0):
@@ -191,19 +191,6 @@ def test_where_the_whole_was_asked_at_several_depths_their_mean_counts():
     paired = arm_scores(whole + ask([1.0], arm="bm25"))[0].paired
 
     assert (paired.whole, paired.difference.mean, paired.difference.n, paired.difference.low) == (0.5, 0.5, 1, None)
-
-
-def test_recall_and_rank_are_of_the_answers_own_document_and_need_no_score():
-    (row,) = arm_scores(ask([1.0, 1.0, 0.0, 0.5], arm="bm25", ranks=[1, 2, None, 4]))
-    (unscored,) = arm_scores(ask([None, 1.0], arm="bm25", ranks=[1, 1], answer_recall=0.5))
-
-    assert (row.recall_at_k.value, row.recall_at_k.n) == (0.75, 4)
-    assert (row.recall_at_k.low, row.recall_at_k.high) == pytest.approx(clopper_pearson(0.75, 4))
-    assert row.reciprocal_rank.value == pytest.approx((1 + 1 / 2 + 0 + 1 / 4) / 4)
-    assert (row.score_if_found.n, row.score_if_found.mean) == (3, pytest.approx(2.5 / 3))
-    assert (row.score_if_missed.n, row.score_if_missed.mean, row.paired) == (1, 0.0, None)
-    assert (unscored.recall_at_k.n, unscored.answer_recall.n, unscored.answer_recall.value) == (2, 2, 0.5)
-    assert (unscored.score_if_found.n, unscored.score_if_found.trials) == (1, 2)
 
 
 def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_was_asked():

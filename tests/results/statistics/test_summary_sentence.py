@@ -115,7 +115,7 @@ def headline_with(make_record, *counts, finish="length"):
         for length, by_outcome in zip((500, 1000, 2000), counts, strict=False)
         for at, outcome in enumerate(outcome for outcome, count in by_outcome.items() for _ in range(count))
     ]
-    return headline_of(run_report(records))
+    return said(records)
 
 
 @pytest.mark.parametrize(
@@ -166,18 +166,14 @@ def test_no_depth_is_named_where_answers_are_undecided(make_record, outcome, cla
         for repeat in range(12)
     ]
     records.append(make_record(length=500, depth=0.0, repeat=12, outcome=outcome))
-    assert clause in headline_of(run_report(records)).sentence
-
-
-def sentence(records):
-    return headline_of(run_report(records)).sentence
+    assert clause in said(records).sentence
 
 
 def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record):
     records = [make_record(task=task, repeat=at) for task in TASKS for at in range(4)]
-    assert " as RULER's mean of 13 tasks; " in sentence(records)
-    assert "RULER" not in sentence(records[4:])
-    assert "RULER's mean" not in sentence([*records, make_record(task="chain")])
+    assert " as RULER's mean of 13 tasks; " in said(records).sentence
+    assert "RULER" not in said(records[4:]).sentence
+    assert "RULER's mean" not in said([*records, make_record(task="chain")]).sentence
 
 
 def test_needles_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_said_first(make_record):
@@ -186,10 +182,10 @@ def test_needles_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_sa
         for needle, language in (("pizza", "en"), ("pizza_zh", "zh"))
         for n in range(4)
     ]
-    assert sentence(both).endswith("; from 75.0 % on pizza_zh to 100 % on pizza.")
+    assert said(both).sentence.endswith("; from 75.0 % on pizza_zh to 100 % on pizza.")
 
-    unsure = sentence([make_record(length=n, repeat=k, outcome="found" if k % 4 else "wrong") for n in (1000, 2000)
-                       for k in range(24)])  # fmt: skip
+    unsure = said([make_record(length=n, repeat=k, outcome="found" if k % 4 else "wrong") for n in (1000, 2000)
+                       for k in range(24)]).sentence  # fmt: skip
     assert unsure.startswith("mock scores 75.0 %")
     assert unsure.endswith("; holds RULER's 85.6 % at no length (95 % sure: none to 2k or more).")
 
@@ -209,7 +205,7 @@ def test_needles_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_sa
 )
 def test_questions_on_one_document_are_told_with_their_documents(make_record, needles, basis):
     records = [make_record(task="leval_tpo", needle=needle, depth=None) for needle in needles]
-    assert headline_of(run_report(records)).rests == basis
+    assert said(records).rests == basis
 
 
 def test_reasons_that_differ_in_numbers_are_one(make_record):
@@ -253,7 +249,7 @@ def drawn(make_record, run):
 @given(run=RUNS)
 def test_what_is_called_sure_is_what_the_intervals_say(make_record, run):
     records = drawn(make_record, run)
-    told = headline_of(run_report(records)).sentence
+    told = said(records).sentence
     (panel,) = summarise(records)
     (statistics,) = run_statistics(records)
     rule, overall = statistics.absolute, panel.overall

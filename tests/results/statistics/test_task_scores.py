@@ -280,14 +280,6 @@ def test_weights_and_the_published_order_of_rows(run, preset, overall):
     assert rows["Overall"].n == len(records)
 
 
-def test_languages_and_numbers_of_needles_count_alike(run):
-    scores = {"2needle": 1.0, "3needle": 0.5, "4needle": 0.5, "5needle": 0.0, "2needle_zh": 1.0}
-    rows = rows_of(*run(lambda _, needle: scores.get(needle, 0.0)))
-
-    names = ("M-RS-EN", "M-RS-ZH", "M-RS", "3-Needle-EN")
-    assert [rows[name].value for name in names] == [0.5, 0.25, 0.375, 0.5]
-
-
 def test_a_part_that_was_not_asked_is_missing_from_what_it_belongs_to(run):
     records, design = run(language="en", task="niah,needlebench_reasoning")
     rows = rows_of(records, design)
