@@ -83,6 +83,17 @@ def read_once(read: Callable[..., Read], path: str | Path, *args: Hashable) -> R
     return cast(Read, _read_version(read, path, args, (stat.st_mtime_ns, stat.st_size)))
 
 
+def json_rows(option: str, name: str | Path, text: str) -> Iterator[tuple[str, Any]]:
+    """The values of JSON lines, each with its place, `FILE:LINE`. Raises `InputError`."""
+    # Only "\n" ends a line: a text may hold U+2028 and other things that splitlines() takes for line ends.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield f"{name}:{number}", json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(option, f"{name}:{number}", f"is not JSON ({error}): correct or delete it") from None
+
+
 def read_toml(option: str, name: str | Path, remedy: str = "give the path of a TOML file") -> dict[str, Any]:
     """The file's tables."""
     return parse_toml(option, name, read_text(option, name, remedy))

@@ -7,9 +7,11 @@ from functools import cached_property
 from hashlib import sha256
 from importlib import resources
 from itertools import groupby
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, ValidationError, convert, structs
+from msgspec import field as structs_field
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
@@ -134,17 +136,16 @@ _GUIDE = {
 _FORMAT_MARK = {"en": "Please answer in the format", "zh": "请按照"}
 
 
-@dataclass(frozen=True, slots=True)
-class PromptShape:
-    """A prompt template of one language."""
+class PromptShape(Struct, frozen=True):
+    """A prompt template of one language, as its table in the file."""
 
-    name: str
-    messages: tuple[Message, ...]
-    system: str
-    question: str  # its wording after the context
-    both: str  # its announcement before the context
-    raw_end: str  # closes a raw (template-free) prompt, so that a base model goes on with the answer
-    sha256: str
+    messages: tuple[Message, ...] = structs_field(name="message")
+    system: str = ""
+    question: str = "{question}"  # its wording after the context
+    both: str = ""  # its announcement before the context; empty: as `question`
+    raw_end: str = ""  # closes a raw (template-free) prompt, so that a base model goes on with the answer
+    name: str = ""
+    sha256: str = ""
 
 
 def load_shape(name: str, language: str) -> PromptShape:
@@ -161,36 +162,19 @@ def load_shape(name: str, language: str) -> PromptShape:
     if not isinstance(table.get(language), dict):
         known = [key for key, value in table.items() if isinstance(value, dict)]
         raise InputError(OPTION, name, f"has no [{language}] table; it has {', '.join(known) or 'none'}")
-    return _shape(name, table[language])
-
-
-def _shape(name: str, table: dict[str, Any]) -> PromptShape:
-    rows = table.get("message")
-    if not isinstance(rows, list) or not all(
-        isinstance(row, dict)
-        and row.get("role") in ("system", "user", "assistant")
-        and isinstance(row.get("content"), str)
-        for row in rows
-    ):
-        raise InputError(
-            OPTION, name, "needs [[LANGUAGE.message]] tables with a role (system, user, assistant) and a content"
-        )
-    contents = "".join(row["content"] for row in rows)
+    try:
+        shape = convert(table[language], PromptShape)
+    except ValidationError as error:
+        needs = "needs [[LANGUAGE.message]] tables with a role (system, user, assistant) and a content"
+        raise InputError(OPTION, name, f"{needs} ({error})") from None
+    contents = "".join(message.content for message in shape.messages)
     for mark in (CONTEXT, "{question}"):
         if contents.count(mark) != 1:
             raise InputError(OPTION, name, f"its messages must hold {mark} exactly once")
     if contents.index(CONTEXT) > contents.index("{question}"):
         raise InputError(OPTION, name, "put {context} before {question}; --question-position moves the question")
-    question = str(table.get("question", "{question}"))
-    return PromptShape(
-        name=name,
-        messages=tuple(Message(cast(Role, row["role"]), row["content"]) for row in rows),
-        system=str(table.get("system", "")),
-        question=question,
-        both=str(table.get("both", question)),
-        raw_end=str(table.get("raw_end", "")),
-        sha256=sha256(repr(sorted(table.items())).encode("utf-8", "surrogatepass")).hexdigest(),
-    )
+    digest = text_sha256(repr(sorted(table[language].items())))
+    return structs.replace(shape, name=name, both=shape.both or shape.question, sha256=digest)
 
 
 def lay_out(

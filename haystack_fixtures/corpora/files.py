@@ -1,12 +1,12 @@
 """Corpora: texts of files and folders."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from needlework.core.errors import InputError
+from needlework.core.files import json_rows
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,13 @@ def documents_sha256(documents: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-_NOT_TEXT = "\x00"
-
-
 def clean_text(text: str, where: str) -> str:
     """Text with `\\n` as its only line end and without a byte-order mark.
 
     NUL characters and lone surrogates (from a JSON escape, say) cannot be sent to a model: they raise InputError,
     which names `where`. Nothing is removed silently.
     """
-    if _NOT_TEXT in text:
+    if "\0" in text:
         raise InputError("--corpus", where, "it holds NUL characters: give a text file in UTF-8")
     try:
         text.encode("utf-8")
@@ -76,7 +73,6 @@ SUFFIXES = (".txt", ".md", ".jsonl")
 _KINDS = "txt, md or jsonl"
 # The domain files of CDME (OpenCompass), as they are named upstream.
 CDME_FILES = tuple(f"zh_{domain}.jsonl" for domain in ("finance", "game", "general", "government", "movie", "tech"))
-_LICENCE = "not stated (the user's own files)"
 
 
 def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[str, ...]) -> Corpus:
@@ -92,7 +88,7 @@ def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[st
     documents = tuple(text for file in files for text in _documents(file, text_field) if text.strip())
     if not documents:
         raise InputError("--corpus", path, f"holds no text: it needs {_KINDS} files that are not empty")
-    return Corpus(path.resolve().name, language, _LICENCE, str(path), documents)
+    return Corpus(path.resolve().name, language, "not stated (the user's own files)", str(path), documents)
 
 
 def load_cdme(folder: Path, *, language: str, text_field: str, file_list: tuple[str, ...]) -> Corpus:
@@ -137,17 +133,10 @@ def _documents(file: Path, text_field: str) -> Iterator[str]:
     if suffix != ".jsonl":
         yield text
         return
-    # Only "\n" ends a line of jsonl: a text may hold U+2028 and other things that splitlines() takes for line ends.
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield _field(line, text_field, f"{file}:{number}")
+    yield from (_field(row, text_field, where) for where, row in json_rows("--corpus", file, text))
 
 
-def _field(line: str, text_field: str, where: str) -> str:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError("--corpus", where, f"not JSON ({error}): correct or delete the line") from None
+def _field(row: object, text_field: str, where: str) -> str:
     text = row.get(text_field) if isinstance(row, dict) else None
     if not isinstance(text, str):
         fields = ", ".join(sorted(row)) if isinstance(row, dict) else "it is no object"

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from needlework.core.draws import below, draws, pick
 from needlework.core.errors import InputError
-from needlework.core.files import parse_toml, read_once, read_text
+from needlework.core.files import json_rows, parse_toml, read_once, read_text
 from needlework.core.grid import slug
 from needlework.core.prompts import JointQuestion, Needle, NeedleSet
 
@@ -112,23 +112,11 @@ def _built_in() -> dict[str, list[str]]:
 
 def _read_set(path: Path, language: str) -> NeedleSet:
     text = read_text(OPTION, path)
-    table = {"needle": list(_json_lines(path, text))} if path.suffix == ".jsonl" else parse_toml(OPTION, path, text)
+    if path.suffix == ".jsonl":
+        table: Mapping[str, Any] = {"needle": [row for _, row in json_rows(OPTION, path, text)]}
+    else:
+        table = parse_toml(OPTION, path, text)
     return _needle_set(slug(path.stem.lower()), language, text, table, str(path))
-
-
-def _json_lines(path: Path, text: str) -> Sequence[Mapping[str, Any]]:
-    rows = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(OPTION, f"{path}:{number}", f"is not JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise InputError(OPTION, f"{path}:{number}", "each line is one object with needle, question, answer")
-        rows.append(row)
-    return rows
 
 
 def _needle_set(name: str, language: str, text: str, table: Mapping[str, Any], where: str) -> NeedleSet:

@@ -17,7 +17,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import draw_keys, draw_numbers, stratified
-from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, kinds_task, without_language
 from needlework.haystack_fixtures.tasks.words import question_text, table, words
 
 _UPDATES = 4  # of the field that is asked for
@@ -148,20 +148,10 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(Task, depths=no_depths, ask=_ask, family="agent_log", version=1)
+_task = partial(kinds_task, _KINDS, family="agent_log", ask=_ask)
+_ABOUT = "the last value of a field, the first failure, and which call changed a field, in a log of tool calls"
 TASKS = (
-    _task(
-        "agent_log",
-        "the last value of a field, the first failure, and which call changed a field, in a log of tool calls",
-        fixed_labels(*_KINDS["agent_log"]),
-        scorer="confusion",
-    ),
+    _task("agent_log", _ABOUT, scorer="confusion"),
     # Without the calls the answer is 0.
-    _task(
-        "agent_log_count",
-        "how many calls a log of tool calls has of one kind",
-        fixed_labels(*_KINDS["agent_log_count"]),
-        scorer="number",
-        absent=False,
-    ),
+    _task("agent_log_count", "how many calls a log of tool calls has of one kind", scorer="number", absent=False),
 )

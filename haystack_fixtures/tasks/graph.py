@@ -22,7 +22,6 @@ from needlework.haystack_fixtures.tasks.statements import fitting_labels, fittin
 from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 from needlework.haystack_fixtures.tasks.words import table
 
-_STEPS = {"d1": 1, "d2": 2, "d3": 3, "d4": 4}
 _MOST_EDGES = {"d1": 21, "d2": 42, "d3": 52, "d4": 62}
 _MOST_PARENT_EDGES = {"parents": 26}
 _SIZES = (1, 2, 3, 5, 8, 13, 21)  # of answers that are not empty
@@ -157,7 +156,7 @@ def _line(edge: Edge) -> str:
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     label = cell.needle.partition("_")[0]
-    steps = _STEPS.get(label)
+    steps = 0 if label == "parents" else int(label[1:])
     recipe = ("graph", 1, seed, cell.repeat, label)
     key = f"{draws(*recipe, 'names').random():.12f}"
     rng = draws(*recipe)

@@ -18,7 +18,7 @@ from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation, Round
 from needlework.haystack_fixtures.tasks.mrcr import generated_rounds
 from needlework.haystack_fixtures.tasks.statements import draw_numbers, written_date
-from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, kinds_task, without_language
 from needlework.haystack_fixtures.tasks.words import phrases, question_text, table, words
 
 _SESSIONS = 8
@@ -159,18 +159,11 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(Task, depths=no_depths, ask=_ask, family="memory", version=1)
+_task = partial(kinds_task, _KINDS, family="memory", ask=_ask)
+_ABOUT_NUMBER = "what several chat sessions say together, and days between two of them"
 TASKS = (
-    _task(
-        "memory", "a fact of one chat session, and one that changed", fixed_labels("fact", "update"), scorer="confusion"
-    ),
+    _task("memory", "a fact of one chat session, and one that changed", scorer="confusion"),
     # No control `absent`: without the statements the answer is 0.
-    _task(
-        "memory_number",
-        "what several chat sessions say together, and days between two of them",
-        fixed_labels("several", "days"),
-        scorer="number",
-        absent=False,
-    ),
-    _task("memory_choice", "what suits a preference of the user", fixed_labels("preference"), scorer="labels"),
+    _task("memory_number", _ABOUT_NUMBER, scorer="number", absent=False),
+    _task("memory_choice", "what suits a preference of the user", scorer="labels"),
 )

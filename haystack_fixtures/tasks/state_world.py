@@ -14,7 +14,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.statements import stratified
-from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, kinds_task, without_language
 from needlework.haystack_fixtures.tasks.words import draw_people, question_text, table, words
 
 _PEOPLE, _ROOMS, _THINGS, _EVENTS = 4, 6, 4, 11
@@ -266,18 +266,10 @@ _KINDS: dict[str, dict[str, Callable[[Random, str], WorldStory]]] = {
 }
 
 
-_task = partial(Task, depths=no_depths, ask=_ask, family="state_world", scorer="labels", version=1)
+_task = partial(kinds_task, _KINDS, family="state_world", ask=_ask, scorer="labels")
+_ABOUT_CLOSED = "how many, yes or no, yes, no or maybe, after people have moved and taken things"
 TASKS = (
-    _task(
-        "state_where",
-        "who and what is where, after people have moved and handed things over",
-        fixed_labels(*_KINDS["state_where"]),
-    ),
+    _task("state_where", "who and what is where, after people have moved and handed things over"),
     # A text that says nothing of a person leaves these questions answerable: with 0, or with maybe.
-    _task(
-        "state_closed",
-        "how many, yes or no, yes, no or maybe, after people have moved and taken things",
-        fixed_labels(*_KINDS["state_closed"]),
-        absent=False,
-    ),
+    _task("state_closed", _ABOUT_CLOSED, absent=False),
 )

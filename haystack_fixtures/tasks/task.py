@@ -140,6 +140,11 @@ def fixed_labels(*names: str) -> Callable[[Suite], tuple[str, ...]]:
     return lambda suite: tuple(labelled(name, suite) for name in names)
 
 
+def kinds_task(kinds: Mapping[str, Mapping[str, Any]], name: str, about: str, **fields: Any) -> Task:
+    """A task without depths, with a label for each kind of question that it asks."""
+    return Task(name, about, fixed_labels(*kinds[name]), no_depths, version=1, **fields)
+
+
 def labelled(name: str, suite: Suite) -> str:
     """A needle's label in ids: `code`, `code_zh`."""
     return name if suite.language == "en" else f"{name}_{suite.language}"

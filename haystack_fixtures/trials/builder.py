@@ -140,7 +140,7 @@ class TrialBuilder:
         """The messages around the context. `is_summary`: without the shape's words on answers."""
         shape = self.shape(suite)
         messages = lay_out(
-            replace(shape, question="{question}", both="{question}") if is_summary else shape,
+            structs.replace(shape, question="{question}", both="{question}") if is_summary else shape,
             question,
             system=suite.system_prompt,
             position=suite.question_position,

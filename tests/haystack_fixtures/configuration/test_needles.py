@@ -75,7 +75,7 @@ def test_a_users_jsonl_file_also_with_opencompass_field_names(tmp_path):
         ("a.toml", "needle = [1]\n", "Expected `object`"),
         ("a.toml", "[joint]\nquestion='q'\n[[needle]]\nneedle='x'\nquestion='y'\nanswer='z'\n", "[joint] needs"),
         ("a.jsonl", "{bad\n", ":1': is not JSON"),
-        ("a.jsonl", "[1]\n", "one object"),
+        ("a.jsonl", "[1]\n", "Expected `object`"),
         ("a.jsonl", "", "has no needles; add lines with"),
     ],
 )
