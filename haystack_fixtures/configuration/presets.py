@@ -253,10 +253,10 @@ def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset
     return replace(preset, suites=suites)
 
 
-Written = Mapping[str, str | Sequence[str]]
-"""Option key -> value as written; repeatable options have a sequence."""
+Written = Mapping[str, Any]
+"""Option key -> value as written, a string; repeatable options have a sequence of them."""
 
 
-def first(levels: Sequence[Written], key: str) -> str | Sequence[str] | None:
+def first(levels: Sequence[Written], key: str) -> Any:
     """The value of the first level that has one."""
     return next((level[key] for level in levels if key in level), None)

@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import structs
 
 from needlework.core.errors import InputError, nearest
 from needlework.core.files import prompt_text
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
-from needlework.core.options import Parsed, text
+from needlework.core.options import text, words
 from needlework.core.prompts import text_sha256
 from needlework.core.settings import FamilyOptions, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
@@ -42,8 +42,7 @@ def resolve_settings(
     """
     levels = _levels(command_line, ini)
     named = first(levels, "task")
-    parsed = BY_KEY["task"].parse("--task", named) if isinstance(named, str) else ()
-    tasks = presets.in_full(cast("tuple[str, ...]", parsed))
+    tasks = presets.in_full(words("--task", named) if named is not None else ())
     user_tasks = {suite["task"] for suite in user_suites}
     # Of the ini file it says where the data lies, and not what is asked.
     if not set(tasks) & user_tasks and presets.asks_leval(tasks, first(levels[:-1], "leval_data")):
@@ -53,55 +52,50 @@ def resolve_settings(
         usual = "families" if set(tasks) - user_tasks - of_quick else "quick"
     levels.append({"preset": usual})
     at = next(i for i, level in enumerate(levels) if "preset" in level)
-    preset = load_preset(cast(str, levels[at]["preset"]))
+    preset = load_preset(levels[at]["preset"])
     if levels[at] is levels[-1] and preset.name != presets.NAME:
         preset = replace(preset, suites=(*preset.suites, *user_suites))
     if preset.name == presets.NAME:
-        preset = presets.with_files(preset, cast("str | None", first(levels, "leval_data")), tasks)
+        preset = presets.with_files(preset, first(levels, "leval_data"), tasks)
     above, below = levels[: at + 1], levels[at + 1 :]
 
     run = _run_values([*above, preset.run, *below])
-    results_dir = Path(cast(str, run.pop("results_dir")))
+    run["results_dir"] = root / str(run.get("results_dir", BY_KEY["results_dir"].default))
+    if len(run.get("load", ())) == 1:  # one of several loads
+        run["concurrency"] = int(run["load"][0])
+    if "judge_prompt" in run:
+        run["judge_prompt_sha256"] = text_sha256(prompt_text(run["judge_prompt"]))
+    changes = {key: run.pop(key) for key in OF_RUN if key in run}
     # An adaptive run's grid has every length and depth once; which samples are asked there is decided on the way.
-    once = {"spread": False, "repeats": 1, "repeats_per_file": 0, "controls": ()}
-    changes: dict[str, Any] = once if run["adaptive"] is not None else {}
-    load = run["load"] = cast("tuple[str, ...] | None", run["load"]) or ()
-    if len(load) == 1:  # one of several loads
-        run["concurrency"] = int(load[0])
-    changes |= {key: run.pop(key) for key in OF_RUN}
+    if "adaptive" in run:
+        changes |= {"spread": False, "repeats": 1, "repeats_per_file": 0, "controls": ()}
     suites = tuple(structs.replace(suite, **changes) for suite in _suites(preset, above, below, tasks))
-    return Settings(
-        preset=preset.name,
-        suites=with_votes(suites),
-        results_dir=results_dir if results_dir.is_absolute() else root / results_dir,
-        judge_prompt_sha256=text_sha256(prompt_text(cast(str, run["judge_prompt"]))) if run["judge_prompt"] else None,
-        **cast("dict[str, Any]", run),
-    )
+    return Settings(preset=preset.name, suites=with_votes(suites), **run)
 
 
 def written_value(command_line: Written, ini: Written, key: str) -> str | None:
     """The value of an option, wherever it is written but in a preset. Raises `InputError`."""
-    return cast("str | None", first(_levels(command_line, ini), key))
+    value: str | None = first(_levels(command_line, ini), key)
+    return value
 
 
-def _run_values(levels: Sequence[Written]) -> dict[str, Parsed]:
-    """The values of the run's options, by key."""
-    values: dict[str, Parsed] = {}
+def _run_values(levels: Sequence[Written]) -> dict[str, Any]:
+    """The values of the run's options that are written somewhere, by key."""
+    values: dict[str, Any] = {}
     for option in OPTIONS:
-        if option.suite or option.key in ("config", "preset", "task", "resume"):
-            continue
         value = first(levels, option.key)
-        words = [value] if isinstance(value, str) else list(value or ())
-        words = words or ([] if option.default is None else [option.default])
-        if len(words) > 1 and not option.repeatable:
-            raise InputError(f"--{option.name}", ", ".join(words), f"is given {len(words)} times; give one")
-        parsed = [option.parse(f"--{option.name}", word) for word in words]
-        values[option.key] = cast("tuple[str, ...]", tuple(parsed)) if option.repeatable else next(iter(parsed), None)
+        given = [value] if isinstance(value, str) else list(value or ())
+        if option.suite or not given or option.key in ("config", "preset", "task", "resume"):
+            continue
+        if len(given) > 1 and not option.repeatable:
+            raise InputError(f"--{option.name}", ", ".join(given), f"is given {len(given)} times; give one")
+        parsed = tuple(option.parse(f"--{option.name}", word) for word in given)
+        values[option.key] = parsed if option.repeatable else parsed[0]
     return values
 
 
 def _levels(command_line: Written, ini: Written) -> list[Written]:
-    return [command_line, _read_config(cast("str | None", command_line.get("config") or ini.get("config"))), ini]
+    return [command_line, _read_config(command_line.get("config") or ini.get("config")), ini]
 
 
 def _read_config(path: str | None) -> Written:
@@ -126,7 +120,6 @@ def _read_config(path: str | None) -> Written:
     return values
 
 
-_Value = Parsed | tuple[int, ...] | tuple[float, ...]
 _OF_THE_GRID = ("lengths", "depths", "length_spacing", "depth_spacing", "language")
 _OF_NEEDLES = ("needle", "needles", "question", "answer")
 
@@ -144,14 +137,14 @@ def _suites(
     for task in tasks:
         if task not in known:
             raise InputError("--task", task, _no_such_task(task, preset.name, known))
-    chosen = cast("str | None", first(above, "language"))
+    chosen = first(above, "language")
     suites: list[Suite] = []
     missing: set[str] = set()
     for written in written_suites:
         if tasks and written["task"] not in tasks:
             continue
         of_suite = written.get("language")
-        languages = _languages(chosen or of_suite or cast("str | None", first(below, "language")) or "en")
+        languages = _languages(chosen or of_suite or first(below, "language") or "en")
         if chosen and of_suite:
             missing |= set(languages) - set(_languages(of_suite))
             languages = tuple(language for language in languages if language in _languages(of_suite))
@@ -191,13 +184,13 @@ def _with_several_needles(
 
 def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], below: Sequence[Written]) -> Suite:
     levels = [*above, written, *below]
-    values: dict[str, _Value] = {}
+    values: dict[str, Any] = {}
     for option in OPTIONS:
         if option.suite and option.key not in (*_OF_THE_GRID, *_OF_NEEDLES):
             value = _first_filled(levels, option.key)
             values |= {} if value is None else {option.key: option.parse(f"--{option.name}", value)}
     # A system prompt may be empty on purpose: that is one too.
-    values["system_prompt"] = cast("str | None", first(levels, "system_prompt"))
+    values["system_prompt"] = first(levels, "system_prompt")
     for key in SUITE_KEYS.keys() & written.keys() - {"num_repeats_per_file"}:
         values[key] = SUITE_KEYS[key](key, written[key])
     values |= _files(values, written, above)
@@ -207,42 +200,42 @@ def _suite(written: Mapping[str, str], language: str, above: Sequence[Written], 
         if any(key in level for level in above for key in ("needle", "needles")):  # the suite's is about others
             values["keyword"] = None
     values |= _grid(levels, [written, *below])
-    return Suite(language=language, **cast("dict[str, Any]", values))
+    return Suite(language=language, **values)
 
 
 def _first_filled(levels: Sequence[Written], key: str) -> str | None:
     """The first value that is not empty, else the option's default."""
-    return next((cast(str, level[key]) for level in levels if level.get(key)), BY_KEY[key].default)
+    return next((level[key] for level in levels if level.get(key)), BY_KEY[key].default)
 
 
-def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequence[Written]) -> dict[str, _Value]:
+def _files(values: Mapping[str, Any], written: Mapping[str, str], above: Sequence[Written]) -> dict[str, Any]:
     """The files that are named, and the number of trials: `num_repeats_per_file` for each of them.
 
     A corpus of which no files are named is one: OpenCompass always names them.
     """
-    corpus, names = cast(str, values["corpus"]), cast("tuple[str, ...]", values.get("file_list", ()))
+    names = values.get("file_list", ())
     if "file_list" in written and not first(above, "file_list"):
-        names = presets_files(corpus, names)
+        names = presets_files(values["corpus"], names)
     key = "num_repeats_per_file"
     if key not in written or first(above, "repeats"):
         return {"file_list": names}
-    repeats = cast(int, SUITE_KEYS[key](key, written[key]))
+    repeats: Any = SUITE_KEYS[key](key, written[key])
     if len(names) < 2:
         return {"file_list": names, "repeats": repeats}
     return {"file_list": names, "repeats": repeats * len(names), "repeats_per_file": repeats}
 
 
-def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict[str, _Value]:
+def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict[str, Any]:
     """Lengths and depths, whether each sample has one of the depths, and whether the window is a length.
 
     `without_options`: the levels from the preset's suite on, whose depths `--depths spread` is about.
     """
-    values: dict[str, _Value] = {}
+    values: dict[str, Any] = {}
     for key, parse in (("lengths", parse_lengths), ("depths", parse_depths)):
         name, value = f"--{key}", _first_filled(levels, key)
         if key == "depths" and value is not None and value.partition(":")[0].strip() == SPREAD:
             values["spread"] = True
-            written = (cast(str, level["depths"]) for level in without_options if "depths" in level)
+            written = (level["depths"] for level in without_options if "depths" in level)
             usual = (depths.removeprefix(SPREAD).lstrip(" :") for depths in written)
             value = value.partition(":")[2] or next(filter(None, usual), None)
         if value is None:
@@ -253,13 +246,13 @@ def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict
                 values[key] = ()
                 continue
         spacing = BY_KEY[f"{key[:-1]}_spacing"]
-        word = _first_filled(levels, spacing.key) or ""
-        values[key] = parse(name, value, cast(str, spacing.parse(f"--{spacing.name}", word)))
+        word = spacing.parse(f"--{spacing.name}", _first_filled(levels, spacing.key) or "")
+        values[key] = parse(name, value, str(word))
     return values
 
 
 def _languages(value: str) -> tuple[str, ...]:
-    languages = cast("tuple[str, ...]", BY_KEY["language"].parse("--language", value))
+    languages = words("--language", value)
     for language in languages:
         if language not in ("en", "zh"):
             raise InputError("--language", language, "use en, zh or en,zh")
@@ -303,11 +296,11 @@ def inline_needles(levels: Sequence[Written]) -> InlineNeedles | None:
         return None
     value = levels[at][kinds[0]]
     texts = [text for word in ([value] if isinstance(value, str) else value) for text in _texts(word)]
-    question = cast("str | None", first(levels, "question"))
+    question = first(levels, "question")
     if question is None:
         raise InputError(f"--{BY_KEY[kinds[0]].name}", texts[0], "give --question too: what is asked about it")
     # An answer is one to the needles beside it, or to others on a level before.
-    answer = cast("str | None", first(levels[: at + 1], "answer") or first(levels[: at + 1], "keyword"))
+    answer = first(levels[: at + 1], "answer") or first(levels[: at + 1], "keyword")
     spec = inline_spec(texts, question, answer or "")
     is_scored = answer or first(levels[: at + 1], "scorer") or first(levels, "scorer") in _COMPARE_WITH_NEEDLES
     return InlineNeedles(spec, len(texts), "" if is_scored else _WITHOUT_ANSWER)

@@ -34,15 +34,6 @@ class DataSetLayout:
     corrected: str = ""  # the date (YYYY-MM-DD) from which on its rows are right; rows tell theirs in `date_added`
 
 
-@dataclass(frozen=True, slots=True)
-class DataSetFile:
-    """A file as it was read."""
-
-    name: str  # below the path of `--data`
-    sha256: str
-    rows: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSummary:
     """A row without its long text, which may have millions of characters."""
@@ -58,7 +49,7 @@ class DataSet:
     """A data set as it was read; compared by identity."""
 
     layout: DataSetLayout
-    files: tuple[DataSetFile, ...]
+    files: tuple[Mapping[str, Any], ...]  # `name` below the path of `--data`, `sha256`, number of `rows`
     entries: tuple[RowSummary, ...]
     sha256: str  # of its file; of several files of their names and hashes
 
@@ -89,7 +80,7 @@ class DataSet:
         return {
             "sha256": self.sha256,
             "rows": len(self.entries),
-            "files": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in self.files],
+            "files": list(self.files),
             "newest": self.newest or None,
             **({"corrected": self.layout.corrected} if self.layout.corrected else {}),
             **({"outdated": self.outdated} if self.outdated else {}),
@@ -148,7 +139,8 @@ def _files(root: Path, name: str) -> list[Path]:
 @lru_cache(2)
 def _open(data_name: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], layout: DataSetLayout) -> DataSet:
     entries: list[RowSummary] = []
-    files, refused = [], []
+    files: list[dict[str, Any]] = []
+    refused = []
     for file, _, _ in stamps:
         read = _parquet_rows if file.suffix == ".parquet" else _text_rows
         try:
@@ -161,11 +153,11 @@ def _open(data_name: str, root: Path, stamps: tuple[tuple[Path, int, int], ...],
         entries += [RowSummary(number, *row) for number, row in enumerate(rows, len(entries))]
         with file.open("rb") as content:
             name = file.name if root.is_file() else file.relative_to(root).as_posix()
-            files.append(DataSetFile(name, file_digest(content, "sha256").hexdigest(), len(rows)))
+            files.append({"name": name, "sha256": file_digest(content, "sha256").hexdigest(), "rows": len(rows)})
     if not entries:
         raise InputError(OPTION, data_name, refused[0] if refused else f"has no rows of {layout.name}")
-    whole = "\n".join(f"{each.name} {each.sha256}" for each in files)
-    digest = files[0].sha256 if len(files) == 1 else sha256(whole.encode()).hexdigest()
+    whole = "\n".join(f"{each['name']} {each['sha256']}" for each in files)
+    digest = files[0]["sha256"] if len(files) == 1 else sha256(whole.encode()).hexdigest()
     return DataSet(layout, tuple(files), tuple(entries), digest)
 
 

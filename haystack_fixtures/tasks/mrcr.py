@@ -154,25 +154,17 @@ def generated_rounds(language: str, recipe: Recipe) -> Callable[[int], list[Roun
     return lambda n: [each for each, _ in islice(_other_rounds(language, kind, topic, recipe), n)]
 
 
-@dataclass(frozen=True, slots=True)
-class _DrawnPieces:
-    """Wanted format and topic, the string to prepend, the wanted pieces, and rounds that resemble them."""
-
-    kind: PieceFormat
-    topic: str
-    string: str
-    pieces: list[str]
-    near: list[tuple[Round, str]]
-
-
 @lru_cache(256)
-def _drawn(language: str, count: int, recipe: Recipe) -> _DrawnPieces:
+def _drawn(
+    language: str, count: int, recipe: Recipe
+) -> tuple[PieceFormat, str, str, list[str], list[tuple[Round, str]]]:
+    """Wanted format and topic, the string to prepend, the wanted pieces, and rounds that resemble them."""
     rng, grammar = draws(*recipe), _grammar(language)
     kind, topic = pick(rng, grammar.formats), pick(rng, grammar.topics)
     string = "".join(pick(rng, _LETTERS) for _ in range(_STRING))
     others = islice(_other_rounds(language, kind, topic, recipe), 4 * count * _NEAR)
     near = [(each, why) for each, why in others if why][: 2 * count]
-    return _DrawnPieces(kind, topic, string, _different_pieces(language, kind, topic, recipe, count), near)
+    return kind, topic, string, _different_pieces(language, kind, topic, recipe, count), near
 
 
 def _depths_around(depth: float, number_asked: int, count: int) -> tuple[float, ...]:
@@ -187,8 +179,7 @@ def _depths_around(depth: float, number_asked: int, count: int) -> tuple[float, 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language, count = suite.language, _PIECES[cell.needle.partition("_")[0]]
     recipe = ("mrcr", 1, seed, cell.repeat, count, language)
-    drawn = _drawn(language, count, recipe)
-    kind, topic, string, pieces = drawn.kind, drawn.topic, drawn.string, drawn.pieces
+    kind, topic, string, pieces, near = _drawn(language, count, recipe)
     block, turn = divmod(cell.repeat, count)  # each piece is asked for once in as many repeats
     k = shuffled(draws("mrcr", 1, seed, count, "order", block), range(1, count + 1))[turn]
     ask = _asked_for(language, kind, topic)
@@ -210,9 +201,8 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
         reference={
             "answers": (string + pieces[k - 1],),
             "given": (string,),
-            "distractors": (*pieces[: k - 1], *pieces[k:], *(each.reply for each, _ in drawn.near)),
-            "kinds": {text: f"#{n}" for n, text in enumerate(pieces, 1)}
-            | {each.reply: why for each, why in drawn.near},
+            "distractors": (*pieces[: k - 1], *pieces[k:], *(each.reply for each, _ in near)),
+            "kinds": {text: f"#{n}" for n, text in enumerate(pieces, 1)} | {each.reply: why for each, why in near},
             "wanted": f"#{k}",
             "chance": 1 / count,
             "floor": 1 / count,

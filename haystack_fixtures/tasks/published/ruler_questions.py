@@ -121,18 +121,10 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FounderStory:
-    """An institution and its founder: the fields that are asked for, and the document about each."""
+def founder_stories(rng: Random, language: str) -> Iterator[Mapping[str, str]]:
+    """The fields of endless stories of an institution and its founder.
 
-    fields: Mapping[str, str]
-    institution: str
-    founder: str
-
-
-def founder_stories(rng: Random, language: str) -> Iterator[FounderStory]:
-    """Endless stories; names and pieces come once, the first story's founder, towns and piece in no other.
-
+    Names and pieces come once, the first story's founder, towns and piece in no other.
     Other founders come once too, until half of all names are used up.
     """
     forms = sentences("qa", language)
@@ -167,7 +159,7 @@ def founder_stories(rng: Random, language: str) -> Iterator[FounderStory]:
             "job": pick(rng, forms["jobs"]),
         }
         first = first or fields | {"compound": piece}
-        yield FounderStory(fields, forms["institution"].format(**fields), forms["founder_life"].format(**fields))
+        yield fields
 
 
 def _draw_generated(parts: tuple[object, ...], steps: int, language: str) -> _DrawnQuestion:
@@ -176,7 +168,7 @@ def _draw_generated(parts: tuple[object, ...], steps: int, language: str) -> _Dr
     def documents(count: int) -> Sequence[str]:
         return _story_documents(parts, steps, language, rounded_up(count))[:count]
 
-    forms, story = sentences("qa", language), next(founder_stories(draws(*parts), language)).fields
+    forms, story = sentences("qa", language), next(founder_stories(draws(*parts), language))
     about = "birth" if steps > 1 else pick(draws(*parts, "asked"), sorted(forms["asked"]))
     text = (forms["born"] if steps > 1 else forms["asked"][about]).format(name=story["name"])
     gold, others = tuple(documents(steps)), lambda count: documents(steps + count)[steps:]
@@ -187,7 +179,8 @@ def _draw_generated(parts: tuple[object, ...], steps: int, language: str) -> _Dr
 def _story_documents(parts: tuple[object, ...], steps: int, language: str, count: int) -> Sequence[str]:
     """The first documents drawn for these `parts`: of institutions; in two steps of founders too."""
     stories = founder_stories(draws(*parts), language)
-    return tuple(islice((text for story in stories for text in (story.institution, story.founder)[:steps]), count))
+    forms = [sentences("qa", language)[name] for name in ("institution", "founder_life")[:steps]]
+    return tuple(islice((form.format(**story) for story in stories for form in forms), count))
 
 
 def _draw_from_file(parts: tuple[object, ...], file: QuestionFile, cell: Cell, seed: int) -> _DrawnQuestion:

@@ -59,7 +59,7 @@ def test_a_folder_is_all_of_its_files_that_have_such_rows(tmp_path):
     written(tmp_path / "b.parquet", [graph_row(1), graph_row(2)])
     written(tmp_path / "other.json", [longbench_row(0)])
     data = open_data(str(tmp_path), GRAPHS)
-    assert [(file.name, file.rows) for file in data.files] == [("a.jsonl", 1), ("b.parquet", 2)]
+    assert [(file["name"], file["rows"]) for file in data.files] == [("a.jsonl", 1), ("b.parquet", 2)]
     assert data.facts["rows"] == 3
     assert data.text(2) == graph_row(2)["prompt"]
 
