@@ -18,19 +18,9 @@ from needlework.core.grid import Cell
 SCHEMA = 1
 
 OutcomeName = Literal[
-    "found",
-    "partial",
-    "wrong",
-    "distractor",
-    "refused",
-    "empty",
-    "censored",
-    "unclear",
-    "invalid",
-    "skipped",
-    "error",
-    "unscored",
-]
+    "found", "partial", "wrong", "distractor", "refused", "empty",
+    "censored", "unclear", "invalid", "skipped", "error", "unscored",
+]  # fmt: skip
 SCORED: tuple[OutcomeName, ...] = ("found", "partial", "wrong", "distractor", "refused", "empty")
 NOTHING_SAID: tuple[OutcomeName, ...] = ("refused", "empty")
 """Score 0, and more than a wrong answer: many of them say that the model was asked in a way it does not take."""
@@ -254,20 +244,9 @@ def record_of_cell(
     reference: Mapping[str, Any] = MappingProxyType({}),
 ) -> Record:
     """The record of a cell without prompt and answer."""
-    return Record(
-        id=cell.id,
-        model=model,
-        task=cell.task,
-        needle=cell.needle,
-        language=language,
-        length=cell.length,
-        depth=cell.depth,
-        repeat=cell.repeat,
-        seed=seed,
-        outcome=outcome,
-        score=score,
-        reference=dict(reference),
-    )
+    of_cell = {name: getattr(cell, name) for name in ("id", "task", "needle", "length", "depth", "repeat")}
+    fields: dict[str, Any] = of_cell | {"outcome": outcome, "score": score, "reference": dict(reference)}
+    return Record(**fields, model=model, language=language, seed=seed)
 
 
 QUESTIONS = "questions"

@@ -9,7 +9,7 @@ from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.results.compare.collect import collect_models
 from needlework.results.files.csv_files import table_text
-from needlework.results.files.json_files import share_object
+from needlework.results.files.json_files import fields_of, share_object
 from needlework.results.html.comparison import sections_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.report.boards import board_sections
@@ -134,8 +134,7 @@ def _csv_row(number: int, board: Board, run: ModelRun, ranks: Ranks, lengths: Se
         "effective_at_least": effective and effective.conservative,
         "effective_by_scores": effective and effective.point,
         "effective_at_most": effective and effective.optimistic,
-        "prompt_tokens": entry.prompt_tokens,
-        "answer_tokens": entry.answer_tokens,
+        **fields_of(entry, "prompt_tokens", "answer_tokens"),
         "latency_median_s": latency and latency.median,
         "latency_p95_s": latency and latency.p95,
         "dollars": entry.dollars,

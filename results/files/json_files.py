@@ -94,9 +94,8 @@ def records_in(content: object, path: Path) -> list[Record]:
         raise InputError("results file", path, "has no list of records; give a results.json of this harness")
     schema = content.get("schema")
     if not isinstance(schema, int) or schema > RECORD_SCHEMA:
-        raise InputError(
-            "results file", path, f"has schema {schema!r}, this version reads {RECORD_SCHEMA}; update Needlework"
-        )
+        remedy = f"has schema {schema!r}, this version reads {RECORD_SCHEMA}; update Needlework"
+        raise InputError("results file", path, remedy)
     records = []
     for number, fields in enumerate(content["records"], start=1):
         try:
@@ -106,13 +105,15 @@ def records_in(content: object, path: Path) -> list[Record]:
     return records
 
 
+def fields_of(thing: object, *names: str) -> dict[str, Any]:
+    """Some fields of an object, in this order."""
+    return {name: getattr(thing, name) for name in names}
+
+
 def panel_object(panel: Panel) -> dict[str, Any]:
     """Return a panel as JSON objects. Cells that never ran are left out; outcome counts of zero are too."""
     return {
-        "model": panel.model,
-        "task": panel.task,
-        "needle": panel.needle,
-        "source": panel.source,
+        **fields_of(panel, "model", "task", "needle", "source"),
         "overall": _tally_object(panel.overall) | {name: panel.overall.counts[name] for name in UNSCORED},
         "lengths": panel.lengths,
         "depths": [depth_label(depth) for depth in panel.depths],
@@ -134,12 +135,8 @@ def _rows(panel: Panel) -> Iterator[tuple[float | None, Tally]]:
 
 def _tally_object(tally: Tally) -> dict[str, Any]:
     return {
-        "range": tally.range,
-        "n": tally.n,
-        "trials": tally.trials,
-        "mean": tally.mean,
-        "low": tally.share.low,
-        "high": tally.share.high,
+        **fields_of(tally, "range", "n", "trials", "mean"),
+        **fields_of(tally.share, "low", "high"),
         "interval": tally.interval and METHOD,
         "clusters": tally.samples,
         "outcomes": {name: count for name, count in tally.counts.items() if count},
@@ -150,20 +147,17 @@ def summary_object(report: RunReport) -> dict[str, Any]:
     """Return a run as a JSON object: scores 0..1, lengths tokens, depths percent, times ISO 8601 UTC."""
     headline = headline_of(report)
     verdicts = {row.verdict for row in report.gates}
-    panels = []
-    for panel, row in zip(report.panels, report.statistics, strict=True):
-        panels.append(
-            {
-                "model": panel.model,
-                "task": panel.task,
-                "needle": panel.needle,
-                **score_object(panel.overall),
-                "lengths": [{"length": at, **score_object(column)} for at, column in _columns(panel)],
-                "depths": [{"depth": at, **score_object(row)} for at, row in _rows(panel)],
-                "area": share_object(row.trend.area),
-                "effective_length": [length_object(rule) for rule in (row.absolute, row.relative) if rule],
-            }
-        )
+    panels = [
+        {
+            **fields_of(panel, "model", "task", "needle"),
+            **score_object(panel.overall),
+            "lengths": [{"length": at, **score_object(column)} for at, column in _columns(panel)],
+            "depths": [{"depth": at, **score_object(row)} for at, row in _rows(panel)],
+            "area": share_object(statistics.trend.area),
+            "effective_length": [length_object(rule) for rule in (statistics.absolute, statistics.relative) if rule],
+        }
+        for panel, statistics in zip(report.panels, report.statistics, strict=True)
+    ]
     return {
         "schema": SUMMARY_SCHEMA,
         "run": run_object(report.facts),
@@ -176,19 +170,10 @@ def summary_object(report: RunReport) -> dict[str, Any]:
         "flags": Counter(flag for record in report.records for flag in record.details.flags),
         "faults": headline.faults,
         "notes": report.notes,
-        "tasks": [
-            {"model": row.model, "task": row.task, "family": row.family, **score_object(row.overall)}
-            for row in report.tasks
-        ],
+        "tasks": [{**fields_of(row, "model", "task", "family"), **score_object(row.overall)} for row in report.tasks],
         "panels": panels,
         "macro": [
-            {
-                "model": macro.model,
-                "families": macro.families,
-                "tasks": macro.tasks,
-                "missing": macro.missing,
-                **share_object(macro.score),
-            }
+            {**fields_of(macro, "model", "families", "tasks", "missing"), **share_object(macro.score)}
             for macro in report.macros
         ],
         "adaptive": [statement.as_object() for statement in report.adaptive],
@@ -206,8 +191,7 @@ def share_object(share: Share) -> dict[str, float | None]:
 
 def score_object(scores: Tally) -> dict[str, Any]:
     """A score with its interval. `range`: its ends where undecided answers are all misses, and all hits."""
-    counts = {"n": scores.n, "trials": scores.trials, "samples": scores.samples}
-    return {**share_object(scores.share), "range": scores.range, **counts}
+    return share_object(scores.share) | fields_of(scores, "range", "n", "trials", "samples")
 
 
 def length_object(length: EffectiveLength) -> dict[str, Any]:
@@ -217,16 +201,13 @@ def length_object(length: EffectiveLength) -> dict[str, Any]:
     `point_most`. Both ends hold whatever they are. `caveat`: why they leave it open, null where they do not.
     """
     return {
-        "rule": length.rule,
-        "threshold": length.threshold,
-        "status": length.status,
+        **fields_of(length, "rule", "threshold", "status"),
         "low": length.conservative or 0,
         "point": length.point or 0,
         "point_most": length.point_most or 0,
         "high": length.optimistic or 0,
         "or_more": length.optimistic is not None and length.optimistic == length.longest_tested,
-        "longest_tested": length.longest_tested,
-        "undecided": length.undecided,
+        **fields_of(length, "longest_tested", "undecided"),
         "caveat": length.caveat or None,
         "words": length.answer,
     }
@@ -238,12 +219,9 @@ def run_object(facts: RunFacts | None) -> dict[str, Any]:
     options = object_of(manifest.get("options"))
     return {
         "name": facts.name if facts else None,
-        "started": manifest.get("started"),
-        "ended": manifest.get("ended"),
-        "commit": manifest.get("commit"),
+        **{name: manifest.get(name) for name in ("started", "ended", "commit")},
         "command": list(facts.command) if facts else [],
-        "preset": options.get("preset"),
-        "seed": options.get("seed"),
+        **{name: options.get(name) for name in ("preset", "seed")},
         "judges": list(options.get("judge") or ()),
         "judge_prompt_sha256": options.get("judge_prompt_sha256"),
         "versions": dict(manifest.get("versions") or {}),
@@ -304,9 +282,7 @@ def _difference(test: GroupDifference | None) -> dict[str, Any] | None:
         "pairs": test.n,
         **_ends(test.difference),
         "losses_as_misses": _ends(test.counted),
-        "p": test.p,
-        "p_adjusted": test.p_adjusted,
-        "verdict": test.verdict,
+        **fields_of(test, "p", "p_adjusted", "verdict"),
     }
 
 

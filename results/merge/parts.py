@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -23,7 +22,7 @@ from needlework.haystack_fixtures.configuration.stored_settings import safe_valu
 from needlework.results.records.journal import WAITING_FILES, read_journal, read_waiting
 from needlework.results.records.manifest import manifest_at, recipe_of, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARD_FILE, SHARDS, Planned, read_shard_file
-from needlework.results.records.samples import grouped, latest_of_each, name_of_test, of_tests
+from needlework.results.records.samples import began, grouped, latest_of_each, name_of_test, of_tests
 from needlework.results.statistics.comparison.provenance import changed_parts, differing_parts
 from needlework.results.style import clock, counted, first_few, one_line
 
@@ -304,7 +303,8 @@ def _progress(part: RunPart, now: float) -> PartProgress:
         state: State = "ended" if whole else "interrupted"
         return PartProgress(part.name, state, done, expected, errors, left_s=0.0 if whole else None, quiet_s=quiet)
     # A resumed run keeps the date at which it began; its speed is that of the session that writes.
-    seconds = _seconds_between(manifest.get("session_started", manifest.get("started")), last)
+    started = began({"started": manifest.get("session_started", manifest.get("started"))})
+    seconds = max(0.0, last - started.timestamp()) if started and last else 0.0
     earlier = manifest.get("recorded")  # of a run that has not ended: of earlier sessions
     since = done - (earlier if isinstance(earlier, int) else 0)
     if not seconds or since <= 0:
@@ -323,10 +323,3 @@ def _last_change(folder: Path) -> float | None:
         with suppress(OSError):
             times.append(path.stat().st_mtime)
     return max(times, default=None)
-
-
-def _seconds_between(started: object, until: float | None) -> float | None:
-    with suppress(ValueError):
-        if isinstance(started, str) and until is not None:
-            return max(0.0, until - datetime.fromisoformat(started).timestamp()) or None
-    return None
