@@ -11,6 +11,7 @@ from needlework.results.pictures.draw import COLORS
 from needlework.results.pictures.files import BOTH, parse_formats, write_charts, write_combined
 from needlework.results.records.manifest import manifest_at
 from needlework.results.records.run_folder import MANIFEST
+from needlework.results.records.samples import object_of
 from needlework.results.report.charts import bar_chart, panel_heatmap
 from needlework.results.report.section import BarChart, Chart
 from needlework.results.report.sections import section_charts
@@ -37,17 +38,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="results file or folder")
     parser.add_argument("--title", help="title of the heatmap, or of the combined one (default: model · task · needle)")
     parser.add_argument("--dataset-length", metavar="LABEL", help="label of the data set, `8k`, added to the titles")
-    parser.add_argument(
-        "--colors",
-        choices=tuple(SCALES),
-        default="viridis",
-        help="viridis, for colour-blind eyes too, or red-yellow-green [viridis]",
-    )
-    parser.add_argument(
-        "--bars",
-        action="store_true",
-        help="models side by side instead: bars with 95 %% intervals, a row for each task, L-Eval's averages first",
-    )
+    colors = "viridis, for colour-blind eyes too, or red-yellow-green [viridis]"
+    parser.add_argument("--colors", choices=tuple(SCALES), default="viridis", help=colors)
+    bars = "models side by side instead: bars with 95 %% intervals, a row for each task, L-Eval's averages first"
+    parser.add_argument("--bars", action="store_true", help=bars)
     parser.add_argument("--numbers", action="store_true", help="percent in each cell, with interval and n")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside what is drawn)")
     parser.add_argument("--format", type=parse_formats, default=BOTH, metavar="png,svg,pdf", help="default: png,svg")
@@ -94,8 +88,7 @@ def _heatmaps(options: argparse.Namespace) -> list[Path]:
 
 def _section_charts(path: Path, tasks: set[str]) -> list[Chart]:
     """The charts of own documents, of RULER and of an adaptive run; none of another system's files."""
-    run_options = manifest_at(_folder(path) / MANIFEST).get("options")
-    is_adaptive = isinstance(run_options, dict) and bool(run_options.get("adaptive"))
+    is_adaptive = bool(object_of(manifest_at(_folder(path) / MANIFEST).get("options")).get("adaptive"))
     if not is_adaptive and not tasks & {*OWN_DOCUMENTS, *TASKS}:
         return []
     report = read_run(_folder(path) if is_adaptive else path).report

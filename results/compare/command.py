@@ -110,9 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--labels", type=_labels, metavar="A,B,...", help="names to show, one for each run as given [folders]")
     add("--json", type=Path, metavar="FILE", help="write comparison.json to this file too")
     add("--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same")
-    add(
-        "--allow-different-dtypes", action="store_true", help="compare one model in two kinds of numbers, fp32 and bf16"
-    )
+    dtypes = "compare one model in two kinds of numbers, fp32 and bf16"
+    add("--allow-different-dtypes", action="store_true", help=dtypes)
     add("--fail-if", choices=("worse",), help="exit with code 1 where a run, or a task of it, is shown worse")
     add("--title", help="title of the page and the heatmaps (default: the runs' names)")
     add("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
@@ -177,9 +176,8 @@ def write_comparison(
 def _json_of(rows: Sequence[ComparedRun], title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> bytes:
     known = {
         row.name: {
-            "model": list(row.models),
-            "started": row.manifest.get("started"),
-            "commit": row.manifest.get("commit"),
+            "model": row.models,
+            **{name: row.manifest.get(name) for name in ("started", "commit")},
             "window": row.window,
             **(facts or {}).get(row.name, {}),
         }

@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.results.compare.collect import collect_models, run_time
 from needlework.results.compare.leaderboard import output_folder, show_sections
-from needlework.results.files.json_files import json_bytes, score_object
+from needlework.results.files.json_files import fields_of, json_bytes, score_object
 from needlework.results.report.boards import change_words, series_sections
 from needlework.results.statistics.leaderboard import BoardSeries, series_of
 from needlework.results.style import one_line
@@ -51,8 +51,7 @@ def _object(series: BoardSeries) -> dict[str, object]:
         "samples": series.samples,
         "runs": [
             {
-                "when": run.when,
-                "run": run.run,
+                **fields_of(run, "when", "run"),
                 **score_object(entry.overall),
                 "score_with_misses": entry.counted,
                 "scored": entry.overall.n,

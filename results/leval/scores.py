@@ -345,9 +345,8 @@ def _four(value: float | None) -> float | None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument(
-        "predictions", nargs="+", type=Path, metavar="PREDICTIONS", help="TASK.pred.jsonl files, or folders of them"
-    )
+    files = "TASK.pred.jsonl files, or folders of them"
+    parser.add_argument("predictions", nargs="+", type=Path, metavar="PREDICTIONS", help=files)
     parser.add_argument("--task", help="the task of the one file given, whatever it is called")
     parser.add_argument("--model", help="whose answers to score, where a file has those of several models")
     parser.add_argument("--out", type=Path, help="JSON file to write, with the scores of every item")

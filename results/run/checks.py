@@ -68,24 +68,18 @@ def _check_scorers(settings: Settings) -> None:
         check_scorer(name)
 
 
+_NOT_ADAPTIVE = ("shard", "gate", "baseline", "top_up", "stability", "power", "limit", "batch_out", "batch_in")
+
+
 def _check_adaptive(settings: Settings, folder: Path) -> None:
     """Raises `InputError`."""
     if settings.adaptive is None:
         return
-    for name, value in (
-        ("--shard", settings.shard),
-        ("--gate", settings.gate),
-        ("--baseline", settings.baseline),
-        ("--top-up", settings.top_up),
-        ("--stability", settings.stability),
-        ("--vote", any(suite.vote for suite in settings.suites)),
-        ("--power", settings.power),
-        ("--limit", settings.limit),
-        ("--batch-out", settings.batch_out),
-        ("--batch-in", settings.batch_in),
-    ):
-        if value:
-            raise InputError(OPTION, settings.adaptive, f"does not go with {name}: leave one of them out")
+    given = [key for key in _NOT_ADAPTIVE if getattr(settings, key)]
+    given += ["vote"] * any(suite.vote for suite in settings.suites)
+    if given:
+        name = f"--{given[0].replace('_', '-')}"
+        raise InputError(OPTION, settings.adaptive, f"does not go with {name}: leave one of them out")
     rules = rules_of(settings)
     for suite in settings.suites:
         of_documents = suite.task in TASKS and TASKS[suite.task].corpus is not None

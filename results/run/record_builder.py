@@ -209,11 +209,7 @@ def prompt_facts(trial: Trial) -> PromptFacts:
         truncated=round(prompt.truncated, 4) if "truncated" in prompt.flags else None,
         needles=[
             NeedleFacts(
-                name=needle.name,
-                start=needle.start,
-                end=needle.end,
-                tokens_before=needle.tokens_before,
-                tokens=needle.tokens,
+                **{name: getattr(needle, name) for name in ("name", "start", "end", "tokens_before", "tokens")},
                 requested=round(needle.requested, 3),
                 depth=round(needle.depth, 3),
                 **(_around(prompt.text, needle.start, needle.end) if needle.name in question_needles else {}),
