@@ -64,28 +64,18 @@ def test_another_encoding_takes_every_line(project, monkeypatch):
 
 # -- pytest-benchmark's options and cells ------------------------------------------------------------------------
 
-TWO_CELLS = ("--lengths=400", "--depths=0,50", "--fresh")
+TWO_CELLS = ("--lengths=400", "--depths=0,50")
 
 
-def test_benchmark_only_runs_the_cells_and_prints_tables_that_compare_two_models(project, monkeypatch):
+def test_benchmark_only_measures_the_cells_and_no_replayed_answers_and_skip_asks_nothing(project, monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would take it for its own run's
-    result = project.run("--benchmark-only", "--benchmark-save=one", *TWO_CELLS, model="mock:sleep=0.01")
+    assert project.run("--benchmark-skip", *TWO_CELLS).ret == 0
+    assert not (project.runs / "r" / "results.json").exists()
 
+    result = project.run("--benchmark-only", *TWO_CELLS)
     assert [record["outcome"] for record in project.records()] == ["found", "found"]
     result.stdout.fnmatch_lines(["Latency by length", "*length*n*latency s*p95*", "*400*2*", "*latency?niah-len400?*"])
-    compare = ("--benchmark-compare", "--benchmark-columns=median", *TWO_CELLS)
-    result = project.run(*compare, model="mock:sleep=0.02", name="another model")
-    result.stdout.fnmatch_lines(["*latency?niah-len400? (NOW)*"])
-    result.stdout.fnmatch_lines(["*latency?niah-len400? (0001_one)*"])
 
-
-def test_benchmark_skip_asks_nothing_disable_prints_nothing_and_replayed_answers_are_not_measured(project):
-    assert project.run("--benchmark-skip", *TWO_CELLS, name="skipped").ret == 0
-    assert not (project.runs / "skipped" / "results.json").exists()
-    result = project.run("--benchmark-disable", *TWO_CELLS)
-    result.stdout.no_fnmatch_line("*Latency*")
-    assert len(project.records()) == 2
-
-    result = project.run("--benchmark-columns=median", "--lengths=400", "--depths=0,50")
+    result = project.run("--benchmark-columns=median", *TWO_CELLS)
     result.stdout.fnmatch_lines(["*2 of 2 answers were measured in an earlier session"])
     result.stdout.no_fnmatch_line("*latency?niah-len400?*")

@@ -73,7 +73,7 @@ def test_answers_of_another_server_at_the_same_address_are_asked_again(project, 
 COUNTED = ("--tokenizer=server", "--verify-prompts", "--concurrency=1")
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "google"])
+@pytest.mark.parametrize("provider", ["anthropic", pytest.param("google", marks=pytest.mark.slow)])
 def test_lengths_are_about_what_the_provider_counts(project, provider):
     with native_server(provider) as server:
         given = (f"--base-url={server.url}", "--lengths=600,window", "--model-arg=window=3000")

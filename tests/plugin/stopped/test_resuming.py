@@ -152,19 +152,6 @@ def test_facts_of_a_server_are_kept_when_nothing_is_asked(project):
     assert manifest(project)["models"]["openai:gpt-4"] == facts
 
 
-def test_a_server_that_was_given_another_window_is_told(project, monkeypatch):
-    monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)  # two runs, and not two workers that learn together
-    with loopback(mixed) as server:
-        ask = ("--template=raw", f"--base-url={server.url}", "--server-id=prod")
-        for length, window in ((400, 32_000), (600, 8_000)):
-            server.told["/v1/models"] = {"data": [{"id": "gpt-4", "max_model_len": window}]}
-            output = project.run(f"--lengths={length}", *ask, model="openai:gpt-4").stdout.str()
-
-    prefix = "answers of earlier sessions were given under other facts (before / now): models openai:gpt-4: "
-    assert f"{prefix}server max_model_len 32000 / 8000, window 32000 / 8000" in output
-    assert manifest(project)["models"]["openai:gpt-4"]["window"] == 8_000
-
-
 # -- a run of the last version ------------------------------------------------------------------------------------
 
 
