@@ -64,7 +64,7 @@ def run_area(area: str, count: int, seed: int, timeout: int) -> Iterator[str]:
     with TemporaryDirectory() as folder:
         with use_db(str(Path(folder, "session.sqlite")), WorkDB.Mode.create) as database:
             init(find_modules([Path(area)]), database, {})
-            items = sorted((item for item in database.work_items if _can_be_seen(item.mutations[0])), key=_place)
+            items = sorted((item for item in database.work_items if _can_be_seen(item.mutations[0])), key=_location)
         chosen = random.Random(f"{seed} {area}").sample(items, min(count, len(items)))
         names = Path(folder, "tests.txt")
         for item in chosen:
@@ -76,7 +76,7 @@ def run_area(area: str, count: int, seed: int, timeout: int) -> Iterator[str]:
             yield _changed_lines(result.diff) if result.test_outcome == TestOutcome.SURVIVED else ""
 
 
-def _place(item: Any) -> str:
+def _location(item: Any) -> str:
     return str(item.mutations)
 
 

@@ -165,8 +165,8 @@ class ServerFacts:
         return facts, bool(facts)
 
     def _learn_window(self) -> tuple[dict[str, Any], bool]:
-        given = self.transport.options.window
-        window = self.transport.window() if given is None else Window(given, "--model-arg window")
+        tokens = self.transport.options.window
+        window = self.transport.window() if tokens is None else Window(tokens, "--model-arg window")
         return asdict(window), window.tokens is not None
 
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:

@@ -177,14 +177,14 @@ def test_a_vote_is_counted_and_counted_again(project, run, pictures):
     result = run("--task=doc_position", "--vote=3", "--depths=0,25,100", model="mock:middle")
     content = project.json("results.json")
     votes = {(each["ways"], each["depth"]): each for each in content["documents"][0]["votes"]}
-    assert list(votes) == [("moved", None), ("fixed", None), ("fixed", 25.0)]
+    assert list(votes) == [("moved", None), ("fixed", None)]
     assert {each["of"] for each in votes.values()} == {3}
     assert votes["fixed", None]["requests"] == 18
     assert len(content["records"]) == 18
     result.stdout.fnmatch_lines(["*your documents*2 questions*", "*voting: 3 answers*"])
     assert (project.runs / "r" / "documents-position-mock_middle.svg").is_file()
     assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "match"]) == 0
-    assert [each["of"] for each in project.json("rescored-match/results.json")["documents"][0]["votes"]] == [3, 3, 3]
+    assert [each["of"] for each in project.json("rescored-match/results.json")["documents"][0]["votes"]] == [3, 3]
 
 
 def test_a_judge_decides_and_the_rule_is_recorded_too(project, run, capsys):
