@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.documents.data_set import DataSet, DataSetLayo
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import MrcrPieces, mrcr_reference
-from needlework.results.files.json_files import json_bytes
+from needlework.results.files.json_files import fields_of, json_bytes
 from needlework.results.judging import aa_lcr
 from needlework.results.leval import scores as leval
 from needlework.results.leval.predictions import json_rows
@@ -308,9 +308,7 @@ def _item(record: Record) -> dict[str, Any]:
     return {
         "key": record.id,
         "groups": groups_of(record),
-        "outcome": record.outcome,
-        "score": record.score,
-        "why": record.why,
+        **fields_of(record, "outcome", "score", "why"),
         "details": record.details.score,
         "others": published_scores(record),
     }

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, Literal
 
@@ -157,7 +157,10 @@ def _length(length: int, search: BarSearch, survey: Survey) -> LengthResult:
     low, high = wilson(column.total / column.n, column.n) if column.n else (None, None)
     return LengthResult(
         length,
-        *astuple(column),
+        column.n,
+        column.total,
+        column.looks,
+        column.decision,
         asked=depths.total(),
         tokens=length * depths.total(),
         low=low,

@@ -62,12 +62,7 @@ def results_bytes(report: RunReport) -> bytes:
         "retrieval": retrieval_object(report.retrieval),
         "ruler": report.ruler,
         "needlebench": report.suites,
-        "documents": report.documents,
-        "field": report.field,
-        "leval": report.leval,
-        "latency": report.latency,
-        "cost": report.cost,
-        "stability": report.stability,
+        **fields_of(report, "documents", "field", "leval", "latency", "cost", "stability"),
     }
     head = json_bytes(parts).removesuffix(b"\n}\n")  # no more: the last part may end with braces of its own
     return b"".join([head, b',\n"records": [\n', b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])

@@ -19,7 +19,7 @@ from needlework.haystack_fixtures.documents.data_set import RowSummary, open_dat
 from needlework.haystack_fixtures.tasks.published.aa_lcr import LAYOUT, answers_version
 from needlework.models.judge import CommandJudge
 from needlework.results.files.json_files import json_bytes
-from needlework.results.judging.ask import JudgeQuestion, Replied, add_judge_arguments, ask_all, open_judge, question_to
+from needlework.results.judging.ask import JudgeQuestion, Replied, add_judge_arguments, ask_all, open_asked, question_to
 from needlework.results.statistics.panels import Rate, rate_of
 from needlework.results.statistics.wording import rate_words
 from needlework.results.style import one_line
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, answers: Mapping[Path, Sequence[tuple[str, 
     rows = {int(entry.row["question_id"]): entry for entry in data.entries}
     version = answers_version(data)
     objects = []
-    with closing(open_judge(options)) as judge:
+    with closing(open_asked(options, "judge")) as judge:
         for path, texts in answers.items():
             numbers = [(_NUMBER.match(name), text) for name, text in texts]
             named = [(rows[int(number[1])], text) for number, text in numbers if number and int(number[1]) in rows]

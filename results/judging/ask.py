@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from needlework.core.errors import InputError, ending_signals, number_from, printable, refuse, run_command
+from needlework.core.options import variable
 from needlework.results.records.journal import Journal
 
 if TYPE_CHECKING:
@@ -82,16 +83,20 @@ def add_judge_arguments(parser: argparse.ArgumentParser, replies: str) -> None:
     add_asking_arguments(parser, replies)
 
 
-def open_judge(options: argparse.Namespace) -> CommandJudge:
-    """Open the model of `add_judge_arguments`. Raises `InputError`."""
+def open_asked(options: argparse.Namespace, name: str, reply_budget: int = _JUDGE_TOKENS) -> CommandJudge:
+    """Open the model of an option: `model`, `judge`, `checker`. `reply_budget`: tokens. Raises `InputError`."""
     from needlework.models.judge import judge_for_command
 
+    prefix = "" if name == "model" else f"{name}_"
+    key = f"{prefix}api_key_env" if hasattr(options, f"{prefix}api_key_env") else "api_key_env"
     return judge_for_command(
-        options.judge,
-        base_url=options.judge_base_url,
-        api_key_env=options.api_key_env,
+        getattr(options, name),
+        base_url=getattr(options, f"{prefix}base_url"),
+        api_key_env=variable(f"--{key.replace('_', '-')}", getattr(options, key)),
         concurrency=options.concurrency,
-        reply_budget=_JUDGE_TOKENS,
+        reply_budget=reply_budget,
+        model_args=[] if prefix else options.model_arg,
+        option=f"--{name}",
     )
 
 

@@ -227,7 +227,7 @@ def _run(options: argparse.Namespace) -> int:
     if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
         raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
     matched = match(ours, rival)
-    with closing(ask.open_judge(options)) as judge:
+    with closing(ask.open_asked(options, "judge")) as judge:
         questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
         replies = ask.ask_all(questions, judge, read_choice, replies_path, fields=verdict_fields)
         judged = judged_pairs(matched.pairs, judge, replies)

@@ -3,11 +3,11 @@
 import json
 import re
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -28,7 +28,6 @@ from needlework.results.style import clock, counted, first_few, one_line
 
 _SHARD_NAME = re.compile(r"([0-9]+)-of-([0-9]+)")
 _MAX_CELLS = 5  # cells that a message names
-Value = TypeVar("Value", bound=Hashable)
 
 
 class RunPart(Struct, frozen=True):
@@ -191,18 +190,11 @@ def merged_settings(
 
 
 def _merged_suite(suites: Sequence[Suite]) -> Suite:
-    return replace(
-        suites[0],
-        lengths=_unique(suite.lengths for suite in suites),
-        depths=_unique(suite.depths for suite in suites),
-        controls=_unique(suite.controls for suite in suites),
-        variants=_unique(suite.variants for suite in suites),
-        repeats=max(suite.repeats for suite in suites),
-    )
-
-
-def _unique(tuples: Iterable[tuple[Value, ...]]) -> tuple[Value, ...]:
-    return tuple(dict.fromkeys(chain.from_iterable(tuples)))
+    axes = {
+        axis: tuple(dict.fromkeys(chain.from_iterable(getattr(suite, axis) for suite in suites)))
+        for axis in ("lengths", "depths", "controls", "variants")
+    }
+    return replace(suites[0], **axes, repeats=max(suite.repeats for suite in suites))
 
 
 def main(argv: Sequence[str]) -> int:

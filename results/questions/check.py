@@ -26,8 +26,8 @@ from needlework.haystack_fixtures.documents.questions import (
 )
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
 from needlework.models.judge import CommandJudge
-from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, question_to
-from needlework.results.questions.command import add_shared_arguments, folder_lines, open_model, replies_beside
+from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, open_asked, question_to
+from needlework.results.questions.command import add_shared_arguments, folder_lines, replies_beside
 from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
 from needlework.results.questions.make import corrected, json_values
 from needlework.results.tables.terminal import aligned
@@ -83,10 +83,10 @@ def run(options: argparse.Namespace) -> int:
     index, groups = DocumentIndex(folder.documents), twins(folder.documents)
     checked = check_rows(rows, folder, groups, index)
     if options.model:
-        with closing(open_model(options, _ANSWER_TOKENS)) as model:
+        with closing(open_asked(options, "model", _ANSWER_TOKENS)) as model:
             checked = _ask_closed_book(checked, model, replies)
     if options.checker:
-        with closing(open_model(options, _VERDICT_TOKENS, "--checker")) as model:
+        with closing(open_asked(options, "checker", _VERDICT_TOKENS)) as model:
             checked = _ask_about_documents(checked, folder, index, model, replies)
     facts = {
         row.key: {"status": row.status, "reasons": [str(reason) for reason in row.reasons], **row.facts}

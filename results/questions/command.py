@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, printable
-from needlework.core.options import variable
 from needlework.haystack_fixtures.documents.readers import DocumentSet
-from needlework.models.judge import CommandJudge, judge_for_command
 from needlework.results.judging.ask import add_asking_arguments, run_asking
 
 _SHOWN = 10
@@ -37,22 +35,6 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     add("--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]")
     add_asking_arguments(parser, "OUT.replies.jsonl")
     add("--list-left-out", action="store_true", help=f"list every file that is no document [the first {_SHOWN}]")
-
-
-def open_model(options: argparse.Namespace, reply_budget: int, option: str = "--model") -> CommandJudge:
-    """Open the model of `option` (`--model` or `--checker`). `reply_budget`: tokens. `InputError`."""
-    prefix = "" if option == "--model" else "checker_"
-    api_key_env = getattr(options, f"{prefix}api_key_env")
-    variable(f"--{prefix}api_key_env".replace("_", "-"), api_key_env)
-    return judge_for_command(
-        getattr(options, option.removeprefix("--")),
-        base_url=getattr(options, f"{prefix}base_url"),
-        api_key_env=api_key_env,
-        concurrency=options.concurrency,
-        reply_budget=reply_budget,
-        model_args=[] if prefix else options.model_arg,
-        option=option,
-    )
 
 
 def replies_beside(out: Path) -> Path:

@@ -28,8 +28,8 @@ from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import GAPS, Rows, gap_rows, question_file, rows_before
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.models.judge import CommandJudge
-from needlework.results.judging.ask import JudgeQuestion, ask_all, question_to
-from needlework.results.questions.command import add_shared_arguments, folder_lines, listed, open_model, replies_beside
+from needlework.results.judging.ask import JudgeQuestion, ask_all, open_asked, question_to
+from needlework.results.questions.command import add_shared_arguments, folder_lines, listed, replies_beside
 from needlework.scoring.plain_text import normalize
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
         if options.model is None:
             raise InputError("--model", "", f"name the model that writes: --model SPEC, or take --template {GAPS}")
         template = load_template(options.template)
-        with closing(open_model(options, reply_budget(options.per_document))) as model:
+        with closing(open_asked(options, "model", reply_budget(options.per_document))) as model:
             written = write_questions(chosen, model, template, options.per_document, replies)
     if not written.rows:
         reason = f" ({written.failed[0][0]!r}: {written.failed[0][1]})" if written.failed else ""

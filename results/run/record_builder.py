@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -220,7 +220,7 @@ def prompt_facts(trial: Trial) -> PromptFacts:
     )
 
 
-def _around(text: str, start: int, end: int) -> dict[str, str]:
+def _around(text: str, start: int, end: int) -> dict[str, Any]:
     """A needle in the prompt, and the characters on either side."""
     before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
     shown, half = text[start:end], _LONGEST // 2
