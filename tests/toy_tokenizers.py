@@ -1,21 +1,16 @@
 """Tokenizers for tests: a small SentencePiece-type one, SmolLM2's own where it is installed; models' chat templates."""
 
-import atexit
 import json
-import shutil
-import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.files import default_cache_dir
-from needlework.models.local.gguf import converted_folder, is_complete
-from needlework.models.specs import GGUF_SHA256, installed_gguf
+from needlework.models.specs import prepare
 from needlework.models.tokenizers.hf_tokenizer import ChatTemplate, folder_tokenizer
-from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
+from needlework.models.tokenizers.tokenizer import TiktokenTokenizer, Tokenizer, load_tokenizer
 
 KINDS = ("cl100k", "o200k", "llama", "metaspace", "smollm2")
 
@@ -78,20 +73,11 @@ def write_llama_like(folder, *, normaliser):
 
 @cache
 def smollm2_folder():
-    """SmolLM2's tokenizer: as converted earlier, else out of the GGUF (10 s); `None` without its package."""
-    folder = converted_folder(default_cache_dir(), "smollm2", GGUF_SHA256)
-    if is_complete(folder):
-        return folder
+    """SmolLM2's converted folder; `None` without its package."""
     try:
-        gguf = installed_gguf()
+        return prepare(default_cache_dir())
     except InputError:
         return None
-    from transformers import AutoTokenizer
-
-    folder = Path(tempfile.mkdtemp(prefix="smollm2-tokenizer-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(str(folder))
-    return folder
 
 
 @pytest.fixture(scope="session")
@@ -160,31 +146,11 @@ IRREGULAR = {
 }
 
 
-@dataclass(frozen=True)
-class Templated:
+@dataclass(frozen=True, eq=False)
+class Templated(TiktokenTokenizer):
     """A tokenizer with another chat template."""
 
-    inner: Tokenizer
-    template: ChatTemplate
-    has_chat_template: bool = True
-
-    @property
-    def name(self):
-        return self.inner.name
-
-    @property
-    def fingerprint(self):
-        return f"{self.inner.fingerprint} {self.template.source}"
-
-    @property
-    def bos(self):
-        return self.inner.bos
-
-    def encode(self, text):
-        return self.inner.encode(text)
-
-    def decode(self, ids):
-        return self.inner.decode(ids)
+    template: ChatTemplate | None = None
 
     def render_chat(self, messages):
         return self.template.render(messages)
@@ -192,4 +158,6 @@ class Templated:
 
 def templated(inner, source):
     """The tokenizer with this template."""
-    return Templated(inner, ChatTemplate(source, {"bos_token": "<s>", "eos_token": "</s>"}, "a template"))
+    template = ChatTemplate(source, {"bos_token": "<s>", "eos_token": "</s>"}, "a template")
+    parts = {part.name: getattr(inner, part.name) for part in fields(inner)}
+    return Templated(**parts | {"fingerprint": f"{inner.fingerprint} {source}"}, template=template)
