@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -90,14 +89,6 @@ def require_packages(spec: object) -> None:
         raise InputError("--model", spec, f"needs {', '.join(missing)}: {INSTALL}")
 
 
-@dataclass(frozen=True, slots=True)
-class WeightFacts:
-    """Numbers in all the files together; `stored_bytes` is what they take as they are stored."""
-
-    elements: int
-    stored_bytes: int
-
-
 def weight_files(folder: Path) -> tuple[Path, ...]:
     """The safetensors files of a model's folder: those its index names, else all there are."""
     index = folder / "model.safetensors.index.json"
@@ -119,15 +110,15 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     return files
 
 
-def read_facts(files: Sequence[Path]) -> WeightFacts:
-    """Count what the files hold. Raises `InputError` for a damaged one."""
+def count_weights(files: Sequence[Path]) -> tuple[int, int]:
+    """How many numbers the files hold, and their bytes as stored. Raises `InputError` for a damaged one."""
     from safetensors import SafetensorError, safe_open
 
-    elements = 0
+    numbers = 0
     for path in files:
         try:
             with safe_open(path, "numpy") as file:
-                elements += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+                numbers += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
         except SafetensorError:
             raise InputError("--model", path, "not a whole safetensors file; fetch the model again") from None
-    return WeightFacts(elements, sum(path.stat().st_size for path in files))
+    return numbers, sum(path.stat().st_size for path in files)

@@ -115,11 +115,11 @@ def equality(shape: Shape, device: str) -> Iterator[str]:
     for dtype in (torch.float32, torch.bfloat16):
         model, prompts = build(shape, device, dtype), prompts_of(shape.lengths[0])
         expected, _ = alone(model, prompts, device)
-        decoder, sharing = decoder_for(model, (), None)
+        decoder = decoder_for(model, (), None)
         answers = decoder.run(prompts, [BUDGET] * len(prompts), Limits(CHUNK, len(prompts), 0))
         equal = sum(list(answer.ids) == ids for answer, ids in zip(answers, expected, strict=True))
         name = str(dtype).removeprefix("torch.")
-        yield f"{shape.name}: {equal} of {len(prompts)} answers are those of generate ({name}, {sharing})"
+        yield f"{shape.name}: {equal} of {len(prompts)} answers are those of generate ({name}, {decoder.sharing})"
 
 
 def speed(shape: Shape, device: str) -> Iterator[str]:
@@ -140,7 +140,7 @@ def speed(shape: Shape, device: str) -> Iterator[str]:
             yield _row(shape.name, f"{length:,}", str(error), *[""] * (len(COLUMNS) - 3))
             continue
         limits = memory.plan(memory.token_bytes(sizes, 2), longest, CHUNK, free - passing, device)
-        decoder, _ = decoder_for(model, (), None)
+        decoder = decoder_for(model, (), None)
         try:
             before_s = median(alone(model, prompts, device)[1] for _ in range(1 + TIMES))
             torch.cuda.empty_cache()  # does nothing where there is no card
@@ -195,7 +195,7 @@ def out_of_memory(shape: Shape, device: str) -> Iterator[str]:
     import torch
 
     model = build(shape, device, torch.bfloat16)
-    decoder, _ = decoder_for(model, (), None)
+    decoder = decoder_for(model, (), None)
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
     limits = Limits(10**9, 1, 0)
     answering = LocalModel(

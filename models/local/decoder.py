@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from needlework.models.local.memory import Limits
 from needlework.models.local.prompt_rows import Ids, PromptRows, common_prefix
 
 Processors = Callable[[Any, Any], Any]
-Sharing = Literal["batched", "prefix", "none"]
 
 
 @dataclass(slots=True)
@@ -41,15 +40,15 @@ class GreedyDecoder:
     """Continues prompts by the likeliest tokens, as transformers' `generate(do_sample=False)` does.
 
     Keys and values of the last prompts stay in memory: a prompt is computed from where it leaves the one that it shares
-    most with. `sharing`: `batched` writes answers together, `prefix` one at a time, `none` leaves every prompt to
-    `generate`, with `new_cache` for each where the cache is not the usual one. `store`: the device of keys and values,
-    where that is not the model's.
+    most with. `sharing`: `batched` writes answers together, `prefix: WHY` one at a time, `none: WHY` leaves every
+    prompt to `generate`, with `new_cache` for each where the cache is not the usual one. `store`: the device of keys
+    and values, where that is not the model's.
     """
 
     model: Any
     stop_ids: Sequence[int]
     processors: Processors | None = None
-    sharing: Sharing = "batched"
+    sharing: str = "batched"
     store: str | None = None
     new_cache: Callable[[], Any] | None = None
 
@@ -68,7 +67,7 @@ class GreedyDecoder:
         try:
             with torch.inference_mode():
                 for first in range(0, len(order), rows):
-                    if self.sharing == "none":
+                    if self.sharing.startswith("none"):
                         self._leave_to_generate(order[first])
                     else:
                         self._answer(order[first : first + rows], limits)
@@ -222,24 +221,19 @@ _TOLERANCE_16_BIT = 0.25
 
 def decoder_for(
     model: Any, stop_ids: Sequence[int], processors: Processors | None, cache: str = "plain"
-) -> tuple[GreedyDecoder, str]:
-    """The decoder of a model, and how it shares work between prompts.
+) -> GreedyDecoder:
+    """The decoder of a model, which shares as much work between prompts as the model allows.
 
-    `batched`: equal beginnings computed once, answers written together; `prefix: WHY`: equal beginnings computed once;
-    `none: WHY`: each prompt by `generate`. `cache`: `plain`, `offloaded` or `quantized`. A cache that the model cannot
-    have raises `InputError`.
+    `cache`: `plain`, `offloaded` or `quantized`. A cache that the model cannot have raises `InputError`.
     """
     if cache == "quantized":
         make = partial(_quantized_cache, model)
         make()
-        decoder = GreedyDecoder(model, stop_ids, processors, sharing="none", new_cache=make)
-        return decoder, "none: the cache is quantized"
+        return GreedyDecoder(model, stop_ids, processors, "none: the cache is quantized", new_cache=make)
     if why := _why_not_shared(model):
-        return GreedyDecoder(model, stop_ids, processors, sharing="none"), f"none: {why}"
-    store = "cpu" if cache == "offloaded" else None
-    if why := _why_not_batched(model):
-        return GreedyDecoder(model, stop_ids, processors, sharing="prefix", store=store), f"prefix: {why}"
-    return GreedyDecoder(model, stop_ids, processors, store=store), "batched"
+        return GreedyDecoder(model, stop_ids, processors, f"none: {why}")
+    sharing = f"prefix: {why}" if (why := _why_not_batched(model)) else "batched"
+    return GreedyDecoder(model, stop_ids, processors, sharing, store="cpu" if cache == "offloaded" else None)
 
 
 def _quantized_cache(model: Any) -> Any:

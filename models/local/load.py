@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.models.checkpoints import joint_sha256, json_table, read_facts, weight_files
+from needlework.models.checkpoints import count_weights, joint_sha256, json_table, weight_files
 from needlework.models.local import memory
 from needlework.models.local.decoder import Processors, decoder_for
 from needlework.models.local.gguf import STAMP
@@ -24,14 +24,6 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 _LONGEST_CHECKED = 8192  # a window says what is possible, not what is asked: 128k of cache would refuse most machines
 # Chat models end their turn with one of these; some checkpoints name only the end of the text.
 _TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "</s>")
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """The device and the dtype of a model; `dtype` is a torch dtype name or `auto`."""
-
-    device: str
-    dtype: str
 
 
 def load_folder(
@@ -53,22 +45,22 @@ def load_folder(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    placement = placement_of(options)
+    options, device = placed(options)
     config = _read_config(spec, folder, options)
     text_config = config.get_text_config(decoder=True)
     sizes = text_config.to_dict()
     window, window_source = window_of(sizes, options.rope_scaling)
     if options.window:
         window, window_source = options.window, "--model-arg window"
-    limits, room = _plan_memory(spec, folder, options, placement, sizes, longest or min(window or 1, _LONGEST_CHECKED))
+    limits, room = _plan_memory(spec, folder, options, device, sizes, longest or min(window or 1, _LONGEST_CHECKED))
     if options.rope_scaling is not None:
         trained, _ = window_of({"max_position_embeddings": getattr(text_config, "max_position_embeddings", None)})
         text_config.rope_parameters = rope_parameters(text_config.rope_parameters or {}, options.rope_scaling, trained)
-    model = _load(spec, folder, options, placement, config)
+    model = _load(spec, folder, options, config)
     kernels = use_fast_linears(model, room) if options.kernels == "auto" else "plain"
     penalty = options.repetition_penalty or getattr(model.generation_config, "repetition_penalty", None) or 1.0
     stops = stop_ids((model.generation_config, text_config), tokenizer)
-    decoder, sharing = decoder_for(model, stops, processors(model.generation_config, penalty), options.cache)
+    decoder = decoder_for(model, stops, processors(model.generation_config, penalty), options.cache)
     stamp = json_table(folder / STAMP)
     local = sliding_window(sizes)
     identity = {
@@ -76,12 +68,12 @@ def load_folder(
         # A conversion's bytes depend on the version of the writer; its source's do not.
         "weights_sha256": str(stamp["source_sha256"]) if stamp else joint_sha256(weight_files(folder), cache_dir),
         "dtype": str(model.dtype).removeprefix("torch."),
-        "device": placement.device.partition(":")[0],
+        "device": device.partition(":")[0],
         "attn_implementation": getattr(model.config, "_attn_implementation", None),
         "torch": torch.__version__,
         "transformers": transformers.__version__,
         "kernels": kernels,
-        "sharing": sharing,
+        "sharing": decoder.sharing,
         "window_source": window_source,
         **({"sliding_window": local} if local else {}),
         "decoding": "greedy" if penalty == 1.0 else f"greedy, repetition_penalty={penalty:g}",
@@ -94,13 +86,13 @@ def load_folder(
         vocabulary=int(model.get_input_embeddings().weight.shape[0]),
         limits=limits,
         identity=identity,
-        batch_size=1 if sharing.startswith("none") else limits.rows,
-        batch_tokens=memory.BATCH_TOKENS if placement.device == "cpu" else limits.rows * limits.tokens,
+        batch_size=1 if decoder.sharing.startswith("none") else limits.rows,
+        batch_tokens=memory.BATCH_TOKENS if device == "cpu" else limits.rows * limits.tokens,
     )
 
 
-def placement_of(options: LocalOptions) -> Placement:
-    """The device asked for, else the best there is; fp32 on a CPU, the checkpoint's own numbers elsewhere."""
+def placed(options: LocalOptions) -> tuple[LocalOptions, str]:
+    """The options with the device asked for, else the best one; fp32 on a CPU, the checkpoint's numbers elsewhere."""
     import torch
 
     available = ["cpu"] + ["mps"] * torch.backends.mps.is_available() + ["cuda"] * torch.cuda.is_available()
@@ -111,7 +103,7 @@ def placement_of(options: LocalOptions) -> Placement:
     if options.cache == "offloaded" and kind != "cuda":
         remedy = f"on {device} keys and values are in main memory anyway; leave it away"
         raise InputError("--model-arg cache", options.cache, remedy)
-    return Placement(device, options.dtype or ("float32" if kind == "cpu" else "auto"))
+    return replace(options, device=device, dtype=options.dtype or ("float32" if kind == "cpu" else "auto")), device
 
 
 def processors(generation: Any, penalty: float) -> Processors | None:
@@ -142,24 +134,24 @@ def stop_ids(configs: Sequence[Any], tokenizer: Tokenizer) -> list[int]:
 
 
 def _plan_memory(
-    spec: str, folder: Path, options: LocalOptions, placement: Placement, config: dict[str, Any], tokens: int
+    spec: str, folder: Path, options: LocalOptions, device: str, config: dict[str, Any], tokens: int
 ) -> tuple[Limits, int]:
     """The decoder's limits, and the bytes that a second copy of the weights may take."""
-    facts = read_facts(weight_files(folder))
-    number_bytes = {"float32": 4, "float16": 2, "bfloat16": 2}.get(placement.dtype)
-    weights = facts.elements * number_bytes if number_bytes else facts.stored_bytes
-    number_bytes = number_bytes or (4 if facts.stored_bytes > 3 * facts.elements else 2)
+    numbers, stored_bytes = count_weights(weight_files(folder))
+    number_bytes = {"float32": 4, "float16": 2, "bfloat16": 2}.get(options.dtype or "")
+    weights = numbers * number_bytes if number_bytes else stored_bytes
+    number_bytes = number_bytes or (4 if stored_bytes > 3 * numbers else 2)
     if options.quantization is not None:
         weights = 0  # the quantizer does not tell how many bits it takes
     sizes = memory.dimensions(config)
     attention = options.attn_implementation or "sdpa"
     cache = tokens * memory.token_bytes(sizes, 1 if options.cache == "quantized" else number_bytes)
     passing = memory.passing_bytes(sizes, number_bytes, tokens, options.prefill_chunk, attention)
-    free, where = memory.available_bytes(placement.device, spread=options.device_map is not None)
+    free, where = memory.available_bytes(device, spread=options.device_map is not None)
     offloaded = options.cache == "offloaded"
     memory.require(spec, weights + passing + (0 if offloaded else cache), free, where)
     room = memory.available_bytes("cpu", spread=False)[0] if offloaded else free - weights - passing
-    cache_device = "cpu" if offloaded else placement.device
+    cache_device = "cpu" if offloaded else device
     limits = memory.plan(cache // tokens, tokens, options.prefill_chunk, room, cache_device)
     return limits, max(0, free - weights) // 4
 
@@ -174,7 +166,7 @@ def _read_config(spec: str, folder: Path, options: LocalOptions) -> Any:
         raise _unloadable(spec, error) from error
 
 
-def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, config: Any) -> Any:
+def _load(spec: str, folder: Path, options: LocalOptions, config: Any) -> Any:
     import torch
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
@@ -183,7 +175,7 @@ def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, 
     messages.disable_progress_bar()  # a bar for a second's work, in the middle of pytest's output
     arguments: dict[str, Any] = {
         "config": config,
-        "dtype": "auto" if placement.dtype == "auto" else getattr(torch, placement.dtype),
+        "dtype": "auto" if options.dtype == "auto" else getattr(torch, str(options.dtype)),
         "trust_remote_code": options.trust_remote_code,
         "local_files_only": True,
         "use_safetensors": True,
@@ -200,7 +192,7 @@ def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, 
         if missing:  # transformers would fill them with random numbers
             raise ValueError(f"the checkpoint lacks {len(missing)} weights, such as {missing[0]}")
         if options.device_map is None and options.quantization is None:
-            model = model.to(placement.device)
+            model = model.to(options.device)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError, MemoryError) as error:
         raise _unloadable(spec, error) from error
     return model.eval()

@@ -147,8 +147,8 @@ QUICK = {
 def test_answers_are_those_of_generate(kind):
     model, prompts = BATCHED[kind](), grid()
     expected = by_library(model, prompts)
-    decoder, sharing = decoder_for(model, (), None)
-    assert sharing == "batched"
+    decoder = decoder_for(model, (), None)
+    assert decoder.sharing == "batched"
     assert len(set(expected)) > 5  # random weights that say the same everywhere would prove nothing
     assert answers_of(decoder, prompts) == expected
     for limits in (Limits(5, 3, 0), Limits(7, 1, 100)):
@@ -162,9 +162,9 @@ def test_models_whose_state_serves_one_prompt_only(kind):
     make, why = ALONE[kind]
     prompts = grid()
     expected = [by_library(make(), [prompt])[0] for prompt in prompts]
-    decoder, sharing = decoder_for(make(), (), None)
-    assert sharing.startswith("none: ")
-    assert why in sharing
+    decoder = decoder_for(make(), (), None)
+    assert decoder.sharing.startswith("none: ")
+    assert why in decoder.sharing
     assert answers_of(decoder, prompts) == expected
 
 
@@ -180,15 +180,15 @@ def test_a_model_whose_answers_come_out_differently_together_goes_one_by_one(mon
         "needlework.models.local.decoder.inspect.signature",
         lambda _: type("Signature", (), {"parameters": ("input_ids", "past_key_values", "use_cache", "position_ids")}),
     )
-    decoder, sharing = decoder_for(model, (), None)
-    assert sharing.startswith("prefix: tried out, its answers came out differently")
+    decoder = decoder_for(model, (), None)
+    assert decoder.sharing.startswith("prefix: tried out, its answers came out differently")
     assert answers_of(decoder, prompts) == expected
 
 
 @pytest.mark.parametrize("limits", [PLENTY, Limits(5, 16, 0), Limits(64, 1, 0), Limits(64, 1, 100)])
 def test_as_many_tokens_are_computed_as_the_prefix_tree_has(limits):
     model, prompts = tiny("Mistral", sliding_window=6), grid()
-    decoder, _ = decoder_for(model, (), None)
+    decoder = decoder_for(model, (), None)
     tokens = count_layer_tokens(model)
     generated = decoder.run(prompts, [1] * len(prompts), limits)
     assert tokens() == tree_size(prompts)
@@ -197,7 +197,7 @@ def test_as_many_tokens_are_computed_as_the_prefix_tree_has(limits):
 
 def test_the_next_call_begins_where_the_last_one_ended():
     model, prompts = tiny("Llama"), grid()
-    decoder, _ = decoder_for(model, (), None)
+    decoder = decoder_for(model, (), None)
     decoder.run(prompts, [1] * len(prompts), PLENTY)
     generated = decoder.run(prompts, [1] * len(prompts), PLENTY)
     assert [each.cached for each in generated] == [len(prompt) - 1 for prompt in prompts]
@@ -207,7 +207,7 @@ def test_the_next_call_begins_where_the_last_one_ended():
 
 def test_answers_together_take_as_many_passes_as_the_longest():
     model, prompts = tiny("Llama"), grid()
-    decoder, _ = decoder_for(model, (), None)
+    decoder = decoder_for(model, (), None)
     shapes = []
     model.lm_head.register_forward_hook(lambda _module, inputs, _output: shapes.append(tuple(inputs[0].shape[:2])))
     decoder.run(prompts, [2, 5] + [3] * (len(prompts) - 2), PLENTY)
@@ -222,7 +222,7 @@ def test_a_stop_token_ends_its_answer_only():
     stop = expected[0][2]
     cut = [each[: each.index(stop) + 1] if stop in each else each for each in expected]
     assert len({len(each) for each in cut}) > 1
-    decoder, _ = decoder_for(model, [stop], None)
+    decoder = decoder_for(model, [stop], None)
     for _ in range(2):  # the second time with rows that changed places
         generated = decoder.run(prompts, [NEW] * len(prompts), PLENTY)
         assert [tuple(each.ids) for each in generated] == cut
@@ -237,14 +237,14 @@ def test_settings_that_look_back_see_each_prompt_alone():
         model.generation_config.suppress_tokens = [5, 6]
         expected = by_library(model, prompts)
         settings = settings_of(model.generation_config, 1.7)
-        assert answers_of(decoder_for(model, (), settings)[0], prompts) == expected
+        assert answers_of(decoder_for(model, (), settings), prompts) == expected
 
 
 @pytest.mark.parametrize("rows", [1, 16])
 def test_a_failure_leaves_no_half_filled_rows(rows, monkeypatch):
     model, prompts = tiny("Llama"), grid()
     expected = by_library(model, prompts)
-    decoder, _ = decoder_for(model, (), None)
+    decoder = decoder_for(model, (), None)
     lm_head, calls = model.lm_head.forward, iter(range(9999))
 
     def fail_once(given):
@@ -260,15 +260,15 @@ def test_a_failure_leaves_no_half_filled_rows(rows, monkeypatch):
 
 def test_keys_and_values_in_main_memory():
     model, prompts = tiny("Mistral", sliding_window=6), grid()
-    decoder, sharing = decoder_for(model, (), None, cache="offloaded")
-    assert sharing == "batched"
+    decoder = decoder_for(model, (), None, cache="offloaded")
+    assert decoder.sharing == "batched"
     assert answers_of(decoder, prompts) == by_library(model, prompts)
 
 
 def test_a_quantized_cache():
     model, prompts = tiny("Llama"), grid()
-    decoder, sharing = decoder_for(model, (), None, cache="quantized")
-    assert sharing == "none: the cache is quantized"
+    decoder = decoder_for(model, (), None, cache="quantized")
+    assert decoder.sharing == "none: the cache is quantized"
     from transformers import QuantizedCache
 
     expected = [by_library(model, [each], past_key_values=QuantizedCache("fp8", model.config))[0] for each in prompts]
@@ -287,4 +287,4 @@ def test_cells_of_a_real_grid(cache_dir, smol_tokenizer, tmp_path):
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
-    assert answers_of(decoder_for(model, [2], None)[0], prompts) == by_library(model, prompts)
+    assert answers_of(decoder_for(model, [2], None), prompts) == by_library(model, prompts)

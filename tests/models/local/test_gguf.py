@@ -12,7 +12,7 @@ from safetensors.numpy import save
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message
 from needlework.models import specs
-from needlework.models.checkpoints import file_sha256, read_facts, remembered_sha256, weight_files
+from needlework.models.checkpoints import count_weights, file_sha256, remembered_sha256, weight_files
 from needlework.models.local import gguf as gguf_cache
 from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_tokenizer, is_complete, prepare_gguf
 from needlework.models.served.connection import ServerOptions
@@ -69,8 +69,8 @@ def test_two_processes_make_one_conversion(tmp_path):
     assert {"model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja"} <= {
         each.name for each in folder.iterdir()
     }
-    facts = read_facts(weight_files(folder))
-    assert facts.stored_bytes // facts.elements == 4, "float32, and a header"
+    numbers, stored_bytes = count_weights(weight_files(folder))
+    assert stored_bytes // numbers == 4, "float32, and a header"
     stamp = json.loads((folder / gguf_cache.STAMP).read_text())
     assert stamp["source_sha256"] == file_sha256(path)
 
@@ -158,7 +158,7 @@ def test_checksums_are_remembered_until_the_file_changes(tmp_path, monkeypatch):
 def test_a_torn_checkpoint_is_refused(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(save({"weight": np.ones(100)})[:-100])
     with pytest.raises(InputError, match="not a whole safetensors file"):
-        read_facts(weight_files(tmp_path))
+        count_weights(weight_files(tmp_path))
     with pytest.raises(InputError, match=r"no \*\.safetensors"):
         weight_files(tmp_path / "..")
 

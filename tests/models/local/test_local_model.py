@@ -7,7 +7,7 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.models import checkpoints, specs
 from needlework.models.local.decoder import Generated
-from needlework.models.local.load import placement_of
+from needlework.models.local.load import placed
 from needlework.models.local.memory import Limits, available_bytes, local_options
 from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
@@ -130,9 +130,9 @@ def test_memory_is_checked_before_loading(cache_dir, smol_tokenizer, monkeypatch
 
 def test_devices_that_are_not_there():
     with pytest.raises(InputError, match="not on this machine"):
-        placement_of(local_options({"device": "tpu"}))
-    assert placement_of(local_options({"device": "cpu"})).dtype == "float32"
-    assert placement_of(local_options({"device": "cpu", "dtype": "bfloat16"})).dtype == "bfloat16"
+        placed(local_options({"device": "tpu"}))
+    assert placed(local_options({"device": "cpu"}))[0].dtype == "float32"
+    assert placed(local_options({"device": "cpu", "dtype": "bfloat16"}))[0].dtype == "bfloat16"
 
 
 def test_rope_scaling_reaches_the_model(cache_dir, smol_tokenizer):
