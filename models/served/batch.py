@@ -37,15 +37,6 @@ _NO_CALIBRATION = "the files of --batch-in have no answers to the two short requ
 _CALIBRATION = re.compile(r"calibration-([0-9a-f]{12})-([0-9]+)-([0-9]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLine:
-    """A request: its id, the endpoint, and the whole line without a newline."""
-
-    id: str
-    url: str
-    text: str
-
-
 def cell_id(cell: Cell) -> str:
     """The beginning of the ids of a cell's requests."""
     return sha256(cell.id.encode()).hexdigest()[:12]
@@ -62,8 +53,8 @@ def calibration_of(custom_id: str) -> tuple[str, int, int] | None:
     return (match[1], int(match[2]), int(match[3])) if match else None
 
 
-def request_line(name: str, options: ServedOptions, request: Request, custom_id: str = "") -> BatchLine:
-    """The line of a request; without a `custom_id` that of a trial."""
+def request_line(name: str, options: ServedOptions, request: Request, custom_id: str = "") -> dict[str, Any]:
+    """The line of a request as an object; without a `custom_id` that of a trial."""
     # The newer name of the field, which OpenAI's reasoning models want: nobody answers that it should be another.
     body = body_of(name, options, request, options.max_tokens_field or "max_completion_tokens")
     if not custom_id:
@@ -71,8 +62,7 @@ def request_line(name: str, options: ServedOptions, request: Request, custom_id:
         custom_id = f"{cell_id(request.cell)}-{sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:20]}"
     endpoint = "chat/completions" if request.template == "chat" else "completions"
     url = f"/v1/{endpoint}" if options.azure_api_version is None else f"/{endpoint}"
-    # ASCII: texts hold characters that some programs take for the end of a line.
-    return BatchLine(custom_id, url, json.dumps({"custom_id": custom_id, "method": "POST", "url": url, "body": body}))
+    return {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,20 +201,21 @@ class RequestFiles:
         if not path.parent.is_dir():
             raise InputError(_OUT, path, f"there is no folder {path.parent}; make it, or name another")
 
-    def write(self, line: BatchLine, model: str) -> None:
+    def write(self, line: Mapping[str, Any], model: str) -> None:
         """Write one request. Raises `InputError` for one too large for any file, and for a full disk."""
-        data = f"{line.text}\n".encode("ascii")
+        # ASCII: texts hold characters that some programs take for the end of a line.
+        data = f"{json.dumps(line)}\n".encode("ascii")
         if len(data) > self._most_bytes:
             limit = f"a request of {len(data):,} bytes is more than a file may have; raise --batch-limits"
             raise InputError(_OUT, self._path, limit)
         is_full = self._requests >= self._most_requests or self._bytes + len(data) > self._most_bytes
         try:
-            if self._file is None or is_full or self._group != (model, line.url):
+            if self._file is None or is_full or self._group != (model, line["url"]):
                 self.close()
                 number = len(self.files) + 1
                 self.files.append(self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}"))
                 self._file = self.files[-1].with_name(self.files[-1].name + _HALF).open("wb")
-                self._group, self._requests, self._bytes = (model, line.url), 0, 0
+                self._group, self._requests, self._bytes = (model, line["url"]), 0, 0
             self._file.write(data)
         except OSError as error:
             raise self._unwritable(error) from None
@@ -268,7 +259,7 @@ class BatchTransport(Transport):
             "answers": "batch files",
         }
 
-    def lines(self, request: Request) -> Iterator[BatchLine]:
+    def lines(self, request: Request) -> Iterator[dict[str, Any]]:
         """The lines of a request: before the first of each layout the two that calibrate (`ServerFacts`)."""
         layout = layout_of(request, self._tokenizer)
         if layout not in self._written:
@@ -279,7 +270,8 @@ class BatchTransport(Transport):
         yield request_line(self._name, self.options, request)
 
     async def attempt(self, request: Request, _dialect: Dialect, _allowed: Allowed, _begun: float) -> AttemptResult:
-        answer = self._answers.get(request_line(self._name, self.options, request).id) if self._answers else None
+        custom_id = request_line(self._name, self.options, request)["custom_id"]
+        answer = self._answers.get(custom_id) if self._answers else None
         if answer is None:
             return AttemptFault("client", _NO_ANSWER)
         result = self._read(answer, request.prompt.text)

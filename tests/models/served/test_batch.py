@@ -12,7 +12,6 @@ from needlework.core.prompts import Needle
 from needlework.models.model import Calibration
 from needlework.models.served.batch import (
     AnswerFiles,
-    BatchLine,
     BatchTransport,
     RequestFiles,
     calibration_of,
@@ -60,12 +59,11 @@ def model(tokenizer, files, **options):
 def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(smol_tokenizer, chat, request_):
     options = ServedOptions(seed=3)
     line = request_line("gpt-x", options, request_)
-    row = json.loads(line.text)
-    assert list(row) == ["custom_id", "method", "url", "body"]
-    assert (row["method"], row["url"]) == ("POST", "/v1/chat/completions")
-    assert row["custom_id"].startswith(f"{cell_id(CELL)}-")
-    assert len(row["custom_id"]) <= 64
-    assert row["body"] == {
+    assert list(line) == ["custom_id", "method", "url", "body"]
+    assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
+    assert line["custom_id"].startswith(f"{cell_id(CELL)}-")
+    assert len(line["custom_id"]) <= 64
+    assert line["body"] == {
         "model": "gpt-x",
         "messages": [{"role": "user", "content": f"{NEEDLE.text} {NEEDLE.question}"}],
         "temperature": 0.0,
@@ -74,35 +72,35 @@ def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(smol_tokenizer, chat
     }
     other = chat(smol_tokenizer, "Another prompt", cell=CELL)
     asked = [("n", options, request_), ("gpt-x", ServedOptions(temperature=1.0), request_), ("gpt-x", options, other)]
-    assert len({line.id, *(request_line(*each).id for each in asked)}) == 4
-    assert request_line("gpt-x", options, request_).id == line.id
-    assert request_line("d", ServedOptions(azure_api_version="2024-10-21"), request_).url == "/chat/completions"
+    assert len({line["custom_id"], *(request_line(*each)["custom_id"] for each in asked)}) == 4
+    assert request_line("gpt-x", options, request_) == line
+    assert request_line("d", ServedOptions(azure_api_version="2024-10-21"), request_)["url"] == "/chat/completions"
 
 
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=30), most=st.integers(1, 7))
 def test_files_keep_to_the_limits_and_lose_nothing(tmp_path_factory, sizes, most):
     path = tmp_path_factory.mktemp("b") / "requests.jsonl"
-    files = RequestFiles(path, most, 100)
-    for number, size in enumerate(sizes):
-        files.write(BatchLine("i", "/v1", f"{number:02}" + "x" * size), "m")
+    files = RequestFiles(path, most, 200)
+    for size in sizes:
+        files.write({"url": "/v1", "body": "x" * size}, "m")
     files.close()
     texts = [each.read_text() for each in files.files]
-    assert all(len(text) <= 100 and text.count("\n") <= most for text in texts)
-    assert [len(line) - 2 for text in texts for line in text.splitlines()] == sizes
+    assert all(len(text) <= 200 and text.count("\n") <= most for text in texts)
+    assert [len(json.loads(line)["body"]) for text in texts for line in text.splitlines()] == sizes
     assert sorted(path.parent.iterdir()) == sorted(files.files)
 
 
 def test_another_model_or_endpoint_begins_another_file_and_no_file_is_written_over(tmp_path):
-    files = RequestFiles(tmp_path / "r.jsonl", 9, 10)
+    files = RequestFiles(tmp_path / "r.jsonl", 9, 30)
     for model_name, url in [("a", "/x"), ("a", "/x"), ("b", "/x"), ("b", "/y")]:
-        files.write(BatchLine("i", url, "{}"), model_name)
+        files.write({"url": url}, model_name)
     files.close()
     assert [path.name for path in files.files] == ["r.jsonl", "r-2.jsonl", "r-3.jsonl"]
     (tmp_path / "r.jsonl").unlink()
     with pytest.raises(InputError, match="is there already"):
         RequestFiles(tmp_path / "r.jsonl", 9, 999)
     with pytest.raises(InputError, match="raise --batch-limits"):
-        files.write(BatchLine("i", "/x", "x" * 10), "m")
+        files.write({"url": "x" * 30}, "m")
 
 
 @given(order=st.permutations(range(3)))
@@ -142,10 +140,10 @@ def test_other_files_are_refused(tmp_path, text, why):
 
 
 def test_an_answer_is_checked_as_a_servers_is(tmp_path, smol_tokenizer, request_):
-    shorts = [line.id for line in transport(smol_tokenizer).lines(request_)][:2]
+    shorts = [line["custom_id"] for line in transport(smol_tokenizer).lines(request_)][:2]
     lines = [answered(short, body_of("OK.", calibration_of(short)[2] + 7)) for short in shorts]
     tokens = request_.prompt.tokens + 7
-    custom_id = request_line("m", ServedOptions(), request_).id
+    custom_id = request_line("m", ServedOptions(), request_)["custom_id"]
     lines.append(answered(custom_id, body_of(tokens=tokens, system_fingerprint="fp")))
     response = model(smol_tokenizer, answers(tmp_path / "o.jsonl", *lines)).respond(request_)
     assert (response.text, response.finish_reason, response.latency_s) == ("It is 4711023.", "stop", None)
@@ -174,7 +172,7 @@ TOO_LONG = {"error": {"message": "maximum context length is 8192 tokens"}}
     ],
 )
 def test_faults_are_errors_of_their_cell_alone(tmp_path, smol_tokenizer, request_, line, kind, words):
-    files = answers(tmp_path / "o", line.replace("ID", request_line("m", ServedOptions(), request_).id))
+    files = answers(tmp_path / "o", line.replace("ID", request_line("m", ServedOptions(), request_)["custom_id"]))
     error = model(smol_tokenizer, files).respond(request_).error
     assert (error.kind, error.fatal, error.too_long) == (kind, False, "too long" in words)
     assert words in error.message
