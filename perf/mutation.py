@@ -11,6 +11,7 @@ import ast
 import random
 import shlex
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -33,6 +34,7 @@ AREAS = (
     "results/records",
     "results/report",
 )
+_PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "--snapshot-warn-unused")
 _MOST_TESTS = 300  # of one mutant: those that run few other lines
 
 
@@ -72,9 +74,9 @@ def run_area(area: str, count: int, seed: int, timeout: int) -> Iterator[str]:
         names = Path(folder, "tests.txt")
         for item in chosen:
             names.write_text("\n".join(tests_of(item.mutations[0])), encoding="utf-8")
-            pytest = (sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", f"@{names}")
             # A mutant that takes all memory is ended, not the machine.
-            command = f"bash -c {shlex.quote(f'ulimit -v 12000000; exec {shlex.join(pytest)}')}"
+            tests = f"ulimit -v 12000000; exec {shlex.join((*_PYTEST, '-x', f'@{names}'))}"
+            command = shlex.join(("bash", "-c", tests))
             result = mutate_and_test(item.mutations, command, timeout)
             yield _changed_lines(result.diff) if result.test_outcome == TestOutcome.SURVIVED else ""
 
@@ -90,7 +92,7 @@ def _can_be_seen(mutation: Any) -> bool:
 
 
 def tests_of(mutation: Any) -> list[str]:
-    """The quick tests that run the mutated statement; of one that runs at import, those of its top folder."""
+    """The quick tests that run the mutated statement; of one that runs at import, those that run its module."""
     from coverage import CoverageData
 
     data = CoverageData()
@@ -104,9 +106,17 @@ def tests_of(mutation: Any) -> list[str]:
             if not inner:  # a simple statement, of several lines perhaps
                 lines |= set(range(node.lineno, (node.end_lineno or 0) + 1))
     names = {name for line in lines for name in contexts.get(line, []) if name}
+    names = names or {name for tests in contexts.values() for name in tests if name}
     breadth = _breadth(data.data_filename())
-    tests = dict.fromkeys(name.partition("|")[0] for name in sorted(names, key=lambda name: (breadth[name], name)))
-    return list(tests)[:_MOST_TESTS] or [f"tests/{mutation.module_path.parts[0]}"]
+    tests = dict.fromkeys(name.rpartition("|")[0] for name in sorted(names, key=lambda name: (breadth[name], name)))
+    return [test for test in tests if test in _collected()][:_MOST_TESTS] or [f"tests/{mutation.module_path.parts[0]}"]
+
+
+@cache
+def _collected() -> frozenset[str]:
+    """The tests of today: pytest would take one that is gone for a failure."""
+    listed = subprocess.run((*_PYTEST, "--collect-only"), capture_output=True, text=True, check=True)
+    return frozenset(listed.stdout.splitlines())
 
 
 @cache
