@@ -64,7 +64,7 @@ def _print_prompt(run: Path, cell: str, named: Sequence[str]) -> int:
         sys.stdout.flush()
         if not recorded:
             note = "unchecked: the trial ended before its hash was recorded"
-        elif sent_as_messages(record.model, record.prompt.template):
+        elif record.prompt.template == "chat" and is_served(record.model):
             note = MESSAGES + (MARKED if "\ufdd0<|" in trial.prompt.text else "")
     if note:
         print(f"needlework prompt: {note}", file=sys.stderr)
@@ -118,11 +118,6 @@ class StoredRun:
     settings: Settings
     places: Places
     calibrations: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-
-def sent_as_messages(model: str, template: str | None) -> bool:
-    """Whether a server got messages in place of a text. `model`: its spec; `template`: as recorded."""
-    return template == "chat" and is_served(model)
 
 
 class StoredTrials:

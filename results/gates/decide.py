@@ -191,10 +191,10 @@ def gate_lines(
     for gate, members in groupby(verdicts, key=lambda verdict: verdict.gate):
         every = list(members)
         shown = every if len(every) <= _MOST else [verdict for verdict in every if verdict.state != "pass"]
-        states, groups = (max(map(len, names)) for names in zip(*map(_names, shown), strict=True))
+        names = [(WORD[verdict.state], one_line(verdict.group)) for verdict in shown]
+        states, groups = (max(map(len, column)) for column in zip(*names, strict=True))
         yield f"gate {gate}", None
-        for verdict in shown:
-            state, group = _names(verdict)
+        for verdict, (state, group) in zip(shown, names, strict=True):
             yield "  ".join([f"  {state:{states}}", f"{group:{groups}}", *_parts(verdict)]), verdict.state
         if len(shown) < len(every):
             yield f"  ... and {len(every) - len(shown)} further groups pass", None
@@ -205,10 +205,6 @@ def gate_lines(
     if undecided := [verdict for verdict in verdicts if verdict.state == "inconclusive"]:
         line = f"{len(undecided)} of {len(verdicts)} verdicts inconclusive{_remedy(undecided, further, trial_s)}"
         yield line, "inconclusive"
-
-
-def _names(verdict: Verdict) -> tuple[str, str]:
-    return WORD[verdict.state], one_line(verdict.group)
 
 
 def gate_rows(verdicts: Sequence[Verdict], selected: int) -> tuple[GateRow, ...]:
@@ -228,12 +224,17 @@ def verdict_words(verdict: Verdict) -> str:
 
 
 def _parts(verdict: Verdict) -> list[str]:
-    """Losses and value, interval, number and remark of a verdict."""
-    value, *others = _numbers(verdict)
+    """Losses and value, interval, `n 40 (26 empty) of 10 samples` if some have several trials, and remark."""
+    value, interval, nothing = value_words(verdict), "", unscored_words(verdict.nothing)
     if verdict.losses:
-        counted = "with these as misses" if verdict.paired else "counted against it:"
-        value = f"{_lost(verdict)}; {counted} {value}"
-    return list(filter(None, [value, *others, _remark(verdict)]))
+        misses = "with these as misses" if verdict.paired else "counted against it:"
+        value = f"{_lost(verdict)}; {misses} {value}"
+    if verdict.low is not None and verdict.high is not None:
+        interval = f"{verdict.level:.4g} % interval {verdict.low:.3f}..{verdict.high:.3f}"
+    count = f"n {verdict.n}{f' ({nothing})' if nothing else ''}"
+    if verdict.samples and verdict.samples != verdict.trials:
+        count += f" of {counted(verdict.samples, 'sample')}"
+    return list(filter(None, [value, interval, count, _remark(verdict)]))
 
 
 def _lost(verdict: Verdict) -> str:
@@ -249,18 +250,6 @@ def _lost(verdict: Verdict) -> str:
 
 def value_words(verdict: Verdict) -> str:
     return "-" if verdict.value is None else f"{verdict.value:.3f}"
-
-
-def _numbers(verdict: Verdict) -> tuple[str, str, str]:
-    """Value, interval, and `n 40 (26 empty) of 10 samples`, if some have several trials."""
-    interval = ""
-    if verdict.low is not None and verdict.high is not None:
-        interval = f"{verdict.level:.4g} % interval {verdict.low:.3f}..{verdict.high:.3f}"
-    nothing = unscored_words(verdict.nothing)
-    count = f"n {verdict.n}{f' ({nothing})' if nothing else ''}"
-    if verdict.samples and verdict.samples != verdict.trials:
-        count += f" of {counted(verdict.samples, 'sample')}"
-    return value_words(verdict), interval, count
 
 
 def _words(verdict: Verdict) -> str:

@@ -1,7 +1,6 @@
 """Pages on which people rate answers from 1 to 5, without knowing whose they are."""
 
 from collections.abc import Callable
-from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -10,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from needlework.core.errors import InputError
+from needlework.core.files import write_whole
 from needlework.results.statistics.agreement import LEVELS, rating_tables
 from needlework.results.style import counted
 from needlework.results.web import app, ratings
@@ -185,7 +185,7 @@ class _RatingPages:
                 remedy = "is there already, with other content: tick that files are replaced"
                 raise InputError("file", self._folder / name, remedy)
         for name, text in files.items():
-            app.change_record(self._folder / name, partial(lambda new, _before: new, text))
+            write_whole(self._folder / name, text)
         return f"{_ADDRESS}results"
 
     def _order(self, content: ratings.RatingsContent, person: str) -> list[ratings.RatedItem]:
