@@ -1,7 +1,7 @@
 """Answers that people rate, from runs and L-Eval's files, joined by question; their ratings."""
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ from needlework.core.grid import slug
 from needlework.core.record import SCORED, UNDECIDED
 from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import json_rows
-from needlework.results.records.samples import as_asked
+from needlework.results.records.samples import as_asked, grouped
 from needlework.results.statistics.agreement import AnswerRating
 from needlework.results.style import one_line
 from needlework.results.web.app import change_record, digest_of, read_record
@@ -112,23 +112,20 @@ def sample_items(items: Sequence[RatedItem], questions: int | None) -> tuple[Rat
     most models answered; then ids decide, so that everyone gets the same sample.
     """
     plain = {item.question: item.references for item in items if item.trial and item.plain}
-    groups: dict[tuple[object, ...], list[RatedItem]] = defaultdict(list)
-    for item in items:
+
+    def question_of(item: RatedItem) -> tuple[object, ...]:
         references = item.references if item.plain else plain.get(item.question, item.references)
-        groups[(item.question, references) if item.trial else (item.id,)].append(item)
-    chosen = [
-        min(group, key=lambda item: (not item.plain, -sum(map(len, item.answers)), item.id))
-        for group in groups.values()
-    ]
+        return (item.question, references) if item.trial else (item.id,)
+
+    groups = grouped(items, question_of).values()
+    chosen = [min(group, key=lambda item: (not item.plain, -sum(map(len, item.answers)), item.id)) for group in groups]
     names = {item.id for item in sorted(chosen, key=lambda item: item.id)[:questions]}
     return tuple(item for item in items if item.id in names)
 
 
 def item_order(seed: str, rater: str, items: Iterable[RatedItem]) -> list[RatedItem]:
     """Order the items for a rater, those of one group together, so that a document is read once."""
-    groups: dict[str, list[RatedItem]] = defaultdict(list)
-    for item in sorted(items, key=lambda item: item.id):
-        groups[item.group].append(item)
+    groups = grouped(sorted(items, key=lambda item: item.id), lambda item: item.group)
     name = rater.casefold()
     order = shuffled(draws("rating groups", seed, name), sorted(groups))
     return [item for group in order for item in shuffled(draws("rating items", seed, name, group), groups[group])]
@@ -141,31 +138,24 @@ def answer_order(seed: str, rater: str, item: RatedItem) -> list[tuple[RatedAnsw
 
 def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, str], int]) -> Iterator[RatedItem]:
     """Make an item of all answers to the same question, the same time that it is asked."""
-    times: Counter[tuple[object, ...]] = Counter()
-    keys: list[tuple[object, ...]] = []
-    texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
-    for answer in answers:
-        question = (answer.question, answer.references, answer.id)
-        keys.append((*question, times[answer.file, answer.model, question]))
-        times[answer.file, answer.model, question] += 1
-        texts[keys[-1], answer.model].add(answer.text)
-    ambiguous = {model for (_, model), different in texts.items() if len(different) > 1}
-    models: dict[tuple[object, ...], dict[str, _SourceAnswer]] = defaultdict(dict)
-    for key, answer in zip(keys, answers, strict=True):
-        file = f" ({answer.file.parent.name}/{answer.file.name})" if answer.model in ambiguous else ""
-        models[key][one_line(f"{answer.model}{file}")] = answer
-    for key, by_model in models.items():
-        name, sources = _digest(*key), list(by_model.values())
-        by_text: dict[str, list[RatedAnswer]] = defaultdict(list)
-        for model, answer in sorted(by_model.items()):
-            by_text[answer.text.strip()].append(RatedAnswer(_digest(name, model, answer.text), model, answer.text))
+    asked = grouped(answers, lambda answer: (answer.file, answer.model, answer.question, answer.references, answer.id))
+    keyed = [((*key[2:], time), answer) for key, times in asked.items() for time, answer in enumerate(times)]
+    of_models = grouped(keyed, lambda pair: (pair[0], pair[1].model)).items()
+    ambiguous = {model for (_, model), pairs in of_models if len({answer.text for _, answer in pairs}) > 1}
+    for key, pairs in grouped(keyed, lambda pair: pair[0]).items():
+        name, models = _digest(*key), {}
+        for _, answer in pairs:
+            file = f" ({answer.file.parent.name}/{answer.file.name})" if answer.model in ambiguous else ""
+            models[one_line(f"{answer.model}{file}")] = answer
+        sources = list(models.values())
+        rated = [RatedAnswer(_digest(name, model, of.text), model, of.text) for model, of in sorted(models.items())]
         number = document_of.get(sources[0].data_key)
         group = next((answer.group for answer in sources if answer.group), "")
         yield RatedItem(
             id=name,
             question=sources[0].question,
             references=sources[0].references,
-            answers=tuple(map(tuple, by_text.values())),
+            answers=tuple(map(tuple, grouped(rated, lambda answer: answer.text.strip()).values())),
             document=number,
             group=_digest(group or (name if number is None else f"document {number}")),
             trial=(sources[0].file, sources[0].id) if sources[0].id else None,
