@@ -19,6 +19,7 @@ from needlework.core.files import read_text
 from needlework.core.record import OWN_DOCUMENTS
 from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import json_rows
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.agreement import agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.statistics.wording import interval_cell, percent2
@@ -66,13 +67,9 @@ def audit_lines(answers: Sequence[AuditedAnswer]) -> Iterator[str]:
             yield from agreement_lines(table, one, other)
     if not any(answer.human or answer.rule for answer in answers):
         yield "nothing to compare the judge with: give --labels (judge_documents alone keeps a rule's verdict)"
-    verdicts: dict[tuple[str, ...], list[str]] = {}
-    for answer in answers:
-        if answer.judge:
-            verdicts.setdefault(answer.repeated, []).append(answer.judge)
-    several = {answer: labels for answer, labels in verdicts.items() if len(labels) > 1}
-    if several:
-        same = share([float(len(set(labels)) == 1) for labels in several.values()], list(several))
+    equal = grouped((answer for answer in answers if answer.judge), lambda answer: answer.repeated)
+    if several := {key: {answer.judge for answer in group} for key, group in equal.items() if len(group) > 1}:
+        same = share([float(len(labels) == 1) for labels in several.values()], list(several))
         agree = f"{percent2(same.value)} % of {len(several)} equal answers ({interval_cell(same)})"
         yield f"the judge agrees with itself: {agree}"
 

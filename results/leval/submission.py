@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +41,13 @@ from needlework.results.leval.scores import (
     table_lines,
 )
 from needlework.results.records.samples import by_test, object_of, windows_of
-from needlework.results.style import first_few, one_line
+from needlework.results.style import first_few, natural, one_line
 from needlework.scoring.leval.overlap import PUBLISHED, MissingPackageError
 
 # Keys and files are those that upstream's README names under "How to Submit" (cd34b05).
 FAMILY = "leval_"
 _SHOWN = 5
 _ANSWERED = frozenset({*SCORED, *UNDECIDED})  # what is skipped, invalid or an error is no answer
-_LABEL = re.compile(r"doc(\d+)_q(\d+)(?:_([a-z0-9]+))?")
 _OWN_TASK = re.compile(r"[a-z0-9_]+")
 _TASKS = {name.lower(): name for name in LEVAL_TASKS}
 _FOUR = ("tpo", "quality", "coursera", "gsm100")  # README: "averaging over 4 datasets"; the same repository's figure: 6
@@ -140,21 +138,20 @@ def submission_rows(records: Iterable[Record], name: str | None = None) -> list[
 
     `name`: the model's name on the leaderboard; with several lengths, retrievers or tests, these are added to it.
     """
-    groups: dict[tuple[str, int, str], list[tuple[tuple[int, int], Record]]] = {}
+    groups: dict[tuple[str, int, str], list[Record]] = {}
     for test, of_test in by_test(record for record in records if record.task.startswith(FAMILY)).items():
         for record in of_test:
-            label = _LABEL.fullmatch(record.needle)
-            if _task_of(record) and label and record.repeat == 0:
-                number, arm = (int(label[1]), int(label[2])), "-".join(filter(None, (label[3], test)))
-                groups.setdefault((record.model, record.length, arm), []).append((number, record))
+            if _task_of(record) and re.fullmatch(r"doc[0-9]+_q[0-9]+", record.item) and record.repeat == 0:
+                arm = "-".join(filter(None, (record.arm, test)))
+                groups.setdefault((record.model, record.length, arm), []).append(record)
     lengths = {length for _, length, _ in groups}
     entries = []
-    for (model, length, retriever), numbered in groups.items():
+    for (model, length, retriever), of_entry in groups.items():
         parts = [name or re.sub(r"[^\w.]+", "-", model).strip("-.") or "model"]
         parts += [f"len{length}"] * (len(lengths) > 1) + [retriever] * bool(retriever)
         entry = SubmissionRow("-".join(parts), model, length, retriever)
-        for number, record in sorted(numbered, key=itemgetter(0)):
-            _add(entry, number[0], record)
+        for record in sorted(of_entry, key=lambda record: natural(record.item)):
+            _add(entry, record)
         entries.append(entry)
     return entries
 
@@ -165,7 +162,7 @@ def _task_of(record: Record) -> str:
     return _TASKS.get(name) or (name if _OWN_TASK.fullmatch(name) else "")
 
 
-def _add(entry: SubmissionRow, document: int, record: Record) -> None:
+def _add(entry: SubmissionRow, record: Record) -> None:
     """Add a record to the prediction files in which upstream looks for it.
 
     Rows for judges are in one file for each model; GPT-3.5 judges both kinds of them.
@@ -183,7 +180,7 @@ def _add(entry: SubmissionRow, document: int, record: Record) -> None:
         "evaluation": evaluation,
     }
     if task not in LEVAL_TASKS:
-        row["document"] = document
+        row["document"] = int(record.item.removeprefix("doc").partition("_")[0])
     paths = [f"{'exam_eval' if evaluation == 'exam' else 'ngram_eval'}/{entry.name}/{task}{SUFFIX}"]
     if evaluation in BY_JUDGES:
         kinds = ("llm_gpt4_eval" if evaluation == "LLM" else "human_eval", "llm_turbo_eval")
