@@ -4,31 +4,14 @@ The forms are those of the clients' own types: streamed messages and content, co
 """
 
 import json
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.loopback import HttpAnswer, http_server
+from tests.loopback import Asked, HttpAnswer, http_server
 
-_VALUE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 TEMPLATE = 11  # tokens that the provider's template adds to a prompt
-
-
-@dataclass(frozen=True)
-class Question:
-    """One request. `text`: all that is asked, `system` before the turns."""
-
-    text: str
-    body: dict[str, Any]
-    headers: dict[str, str]
-    path: str
-
-    @property
-    def value(self):
-        found = _VALUE.search(self.text)
-        return found[2] if found else ""
 
 
 @dataclass(frozen=True)
@@ -60,16 +43,16 @@ class Native:
     """The running server. `counted`: how many times its counter was asked."""
 
     url: str = ""
-    asked: list[Question] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     counted: int = 0
     window: int | None = 200_000
 
 
 @contextmanager
-def native_server(provider, say=right, tokenizer="tiktoken:cl100k_base"):
+def native_server(provider, say=right):
     """Run Anthropic's (`anthropic`) or Google's (`google`) protocol while the block lasts."""
     state = Native()
-    counts = load_tokenizer(tokenizer)
+    counts = load_tokenizer("tiktoken:cl100k_base")
 
     def answer(request):
         name = request.path.partition("?")[0].partition(":")[0].rpartition("/")[2]
@@ -77,12 +60,12 @@ def native_server(provider, say=right, tokenizer="tiktoken:cl100k_base"):
             if provider == "anthropic":
                 return HttpAnswer({"id": name, "display_name": name, "max_input_tokens": state.window})
             return HttpAnswer({"name": f"models/{name}", "inputTokenLimit": state.window})
-        texts = list(_texts(request.body))
+        texts = _texts(request.body)
         tokens = TEMPLATE + sum(len(counts.encode(text).ids) for text in texts)
         if "count" in request.path:
             state.counted += 1
             return HttpAnswer({"input_tokens" if provider == "anthropic" else "totalTokens": tokens})
-        question = Question("\n".join(texts), request.body, request.headers, request.path)
+        question = Asked("\n".join(texts), request.headers, request.body, request.path)
         state.asked.append(question)
         reply = say(question)
         if reply.status != 200:
@@ -98,21 +81,15 @@ def native_server(provider, say=right, tokenizer="tiktoken:cl100k_base"):
         yield state
 
 
-def _texts(body):
+_HOLD_TEXTS = ("system", "systemInstruction", "messages", "contents", "text", "content", "parts")
+
+
+def _texts(value):
     """Every text of a request, in its order, the system's first."""
-    for name in ("system", "systemInstruction", "messages", "contents"):
-        yield from _inside(body.get(name))
-
-
-def _inside(value):
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for each in value:
-            yield from _inside(each)
-    elif isinstance(value, dict):
-        for name in ("text", "content", "parts"):
-            yield from _inside(value.get(name))
+        return [value]
+    parts = value if isinstance(value, list) else [value[name] for name in _HOLD_TEXTS if name in value]
+    return [text for part in parts for text in _texts(part)]
 
 
 def _claude(reply, body, tokens):

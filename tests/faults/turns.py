@@ -286,13 +286,7 @@ def _dumped(data):
 
 
 def turn_of(request, *, chat, session, tokenizer):
-    """Read a request's body. Raises `ValueError` with words for the client."""
-    messages = request.get("messages") if chat else ()
-    if not isinstance(messages, list | tuple) or not all(isinstance(row, dict) for row in messages):
-        raise ValueError("messages is a list of objects")
-    prompt = "" if chat else request.get("prompt")
-    if not isinstance(prompt, str):
-        raise ValueError("prompt is a text")
+    """Read a request's body. Raises `KeyError` or `TypeError` for what is none."""
     budget = request.get("max_completion_tokens") or request.get("max_tokens") or 256
     return Turn(
         session=session,
@@ -300,8 +294,8 @@ def turn_of(request, *, chat, session, tokenizer):
         chat=chat,
         stream=bool(request.get("stream")),
         budget=int(budget),
-        messages=tuple(Message(row["role"], _text(row.get("content"))) for row in messages),
-        raw=prompt,
+        messages=tuple(Message(row["role"], row["content"]) for row in request["messages"]) if chat else (),
+        raw="" if chat else request["prompt"],
     )
 
 
@@ -360,10 +354,3 @@ def _unlike(said, honest):
 
 def _fields(said):
     return [said.content, said.finish, said.usage, said.reasoning, dict(said.message)]
-
-
-def _text(content):
-    """A message's content: a text, or a list of blocks with texts."""
-    if isinstance(content, list):
-        return "".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
-    return content if isinstance(content, str) else ""

@@ -41,7 +41,7 @@ def model(kind, tokenizer, say=right, *, retries=0, timeout_s=20.0, window=None,
 
 def answer(kind, tokenizer, reply, request=None):
     """The response where every trial is answered so; the two short requests are answered rightly."""
-    say = lambda question: reply if CONTEXT in question.text else right(question)  # noqa: E731
+    say = lambda question: reply if CONTEXT in question.prompt else right(question)  # noqa: E731
     with model(kind, tokenizer, say) as (made, _):
         return made.respond(request or asked(tokenizer))
 
@@ -56,7 +56,7 @@ def test_an_answer_with_its_counts_and_who_gave_it(kind, mock_tokenizer):
     assert response.calibration.status == "exact"
     assert response.prompt_tokens == asked(mock_tokenizer).prompt.tokens + response.calibration.template_tokens
     assert (response.flags, response.attempts, len(server.asked)) == ((), 1, 3)
-    assert server.asked[-1].text.startswith("Be short.")
+    assert server.asked[-1].prompt.startswith("Be short.")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ BROKEN = Reply(broken={"type": "overloaded_error", "message": "Overloaded"})
 )
 def test_what_fails_in_passing_is_asked_again(kind, faults, retries, mock_tokenizer):
     left = iter(faults)
-    say = lambda question: next(left, right(question)) if CONTEXT in question.text else right(question)  # noqa: E731
+    say = lambda question: next(left, right(question)) if CONTEXT in question.prompt else right(question)  # noqa: E731
     with model(kind, mock_tokenizer, say, retries=retries) as (made, _):
         response = made.respond(asked(mock_tokenizer))
     assert (response.text, response.attempts, response.error) == ("The code is 4711023.", len(faults) + 1, None)
@@ -138,7 +138,7 @@ def test_what_a_provider_takes_in_no_form_ends_the_run(mock_tokenizer, kind, mor
 def test_the_key_is_the_environments_and_is_shown_nowhere(kind, mock_tokenizer, monkeypatch):
     key = "planted-native-key-0815"
     monkeypatch.setenv("ANTHROPIC_API_KEY" if kind == "anthropic" else "GEMINI_API_KEY", key)
-    say = lambda question: Reply(f"4711023 {key}") if CONTEXT in question.text else right(question)  # noqa: E731
+    say = lambda question: Reply(f"4711023 {key}") if CONTEXT in question.prompt else right(question)  # noqa: E731
     with model(kind, mock_tokenizer, say) as (made, server):
         response = made.respond(asked(mock_tokenizer))
         shown = repr(made.identity)

@@ -100,7 +100,7 @@ def test_a_provider_that_cuts_prompts_is_seen_by_counts_that_stop_growing(projec
 
     def cut(question):
         reply = right(question)
-        return replace(reply, tokens=window) if len(question.text) > 4 * window else reply
+        return replace(reply, tokens=window) if len(question.prompt) > 4 * window else reply
 
     with native_server("anthropic", cut) as server:
         given = ("--lengths=600,1200,2400", "--depths=50", "--max-errors=100")
