@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from needlework.core.redact import without_credentials
-from needlework.models.model import ErrorKind, Response
+from needlework.models.model import ModelError, Response
 
 LONGEST_RETRY_AFTER_S = 300.0
 _EPOCH_S = 1e9  # seconds; a `Retry-After` above it counts from 1970
@@ -25,19 +25,13 @@ the request.
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptFault:
+class AttemptFault(ModelError):
     """The fault of one attempt without an answer."""
 
-    kind: ErrorKind
-    message: str
     retry: bool = False
     sign: Sign = "answered"
-    fatal: bool = False
-    """Every further request would end the same way."""
     filtered: bool = False
     """No fault of ours or theirs: the server refused to answer this prompt."""
-    too_long: bool = False
-    """The prompt does not fit the model's window."""
     retry_after_s: float | None = None
     status: int | None = None
 
