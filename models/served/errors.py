@@ -25,7 +25,7 @@ the request.
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptFault(ModelError):
+class AttemptFault(ModelError):  # noqa: N818 - no exception
     """The fault of one attempt without an answer."""
 
     retry: bool = False

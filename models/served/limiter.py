@@ -4,13 +4,12 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Literal
 
-from needlework.models.event_loop import event_loop, in_thread
+from needlework.models.event_loop import event_loop
 from needlework.models.model import ModelError
 from needlework.models.served.errors import AttemptFault, Sign
 
@@ -194,20 +193,12 @@ class Turnstile:
     and `close` are thread-safe.
     """
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        now: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], object] | None = None,
-    ) -> None:
-        """`now` and `sleep` (seconds) are for tests that do not want to wait."""
-        self.now = now
+    def __init__(self, width: int) -> None:
+        self.now = time.monotonic
         self.server = RequestLimiter(width)
         self.closed: ModelError | None = None  # why no request is admitted any more
         self._left = asyncio.Event()  # set when a request ends, and then replaced
         self._back = asyncio.Event()  # the same when the server is back
-        self._sleep = sleep
         self._exclusive = 0  # requests that are alone in flight, or wait to be
 
     async def enter(self, *, alone: bool = False) -> Passage | None:
@@ -246,9 +237,6 @@ class Turnstile:
 
     async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:
         """Wait for the event, at most `seconds`."""
-        if self._sleep is not None and seconds < math.inf:
-            await in_thread(partial(self._sleep, seconds))
-            return
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds if seconds < math.inf else None):
                 await event.wait()

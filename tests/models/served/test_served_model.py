@@ -1,10 +1,11 @@
 """One server, many requests: what is sent, storms, what ends the run, what is learnt of planted and real servers."""
 
+import math
 import random
 import re
 import socket
-import threading
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
-from needlework.models.event_loop import event_loop
+from needlework.models.event_loop import event_loop, in_thread
 from needlework.models.model import Request
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
 from needlework.pipeline.exchange import check_answer
@@ -25,19 +26,26 @@ NOBODY = "http://127.0.0.1:9/v1"
 
 
 class SleptTime:
-    """Seconds since it was made, as far as somebody slept them."""
+    """Seconds since it was made, as far as somebody slept them: no pause is waited for."""
 
     def __init__(self):
         self.slept = []
-        self._lock = threading.Lock()
 
     def now(self):
-        with self._lock:
-            return sum(self.slept)
+        return sum(self.slept)
 
     def sleep(self, seconds):
-        with self._lock:
-            self.slept.append(seconds)
+        self.slept.append(seconds)
+
+    def gate(self, width):
+        gate = Turnstile(width)
+        wait_for = gate._wait_for
+
+        async def wait(event, seconds):
+            await (in_thread(partial(self.sleep, seconds)) if seconds < math.inf else wait_for(event, seconds))
+
+        gate.now, gate._wait_for = self.now, wait
+        return gate
 
 
 @pytest.fixture
@@ -50,9 +58,8 @@ def make(planted, mock_tokenizer, clock):
     """A served model that asks the planted server, with a clock that only its pauses move."""
 
     def made(url="", args=None, **options):
-        gate = Turnstile(8, now=clock.now, sleep=clock.sleep)
         options = {"timeout_s": 5.0, "retries": 2} | options
-        model = served_model(url or planted.url, mock_tokenizer, gate=gate, options=options, **(args or {}))
+        model = served_model(url or planted.url, mock_tokenizer, gate=clock.gate(8), options=options, **(args or {}))
         model._jitter = random.Random(0)
         return model
 
@@ -156,9 +163,9 @@ def test_a_server_that_refuses_all_for_ever_ends_the_run(planted, make, question
     assert 0.7 * UNANSWERED_S <= clock.now() <= UNANSWERED_S
 
 
-def test_one_request_that_is_always_refused_is_an_error_of_its_own(planted, make, question):
+def test_one_request_that_is_always_refused_is_an_error_of_its_own(planted, make, question, clock):
     model = make()
-    sleep, pauses = model._turnstile._sleep, []
+    sleep, pauses = clock.sleep, []
 
     def with_others(seconds):
         pauses.append(seconds)
@@ -169,7 +176,7 @@ def test_one_request_that_is_always_refused_is_an_error_of_its_own(planted, make
         sleep(seconds)
 
     planted.plant(NOT_NOW)
-    model._turnstile._sleep = with_others
+    clock.sleep = with_others
     response = model.respond(question)
     assert len(pauses) > 3
     assert (fault(response).kind, fault(response).fatal) == ("rate_limit", False)
