@@ -1,7 +1,5 @@
 """A project of a user's, with one benchmark file and the harness as its plugins; runs in processes of their own."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -12,33 +10,24 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
-# An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
-import aiohttp  # noqa: F401
-import hypothesis  # noqa: F401
-import matplotlib.backends.backend_agg
-import matplotlib.backends.backend_svg
-import matplotlib.figure  # noqa: F401
 import pytest
-import scipy.stats  # noqa: F401
-import tiktoken_ext.openai_public  # noqa: F401
-import tokenizers  # noqa: F401
-import xdist.dsession
-import xdist.workermanage  # noqa: F401
 
-import needlework.models.tokenizers.tokenizer
-import needlework.pytest_plugin.last_lines
-import needlework.pytest_plugin.scheduling
-import needlework.results.gates.gatekeeper
-import needlework.results.html.report
-import needlework.results.run.checks
-import needlework.results.run.finish
-import needlework.results.tables.terminal
-import needlework.scoring.recording
 from needlework.core.files import default_cache_dir
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
+
+# An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
+for name in (
+    *("aiohttp", "hypothesis", "scipy.stats", "tiktoken_ext.openai_public", "tokenizers", "xdist.dsession"),
+    *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "matplotlib.figure", "xdist.workermanage"),
+    *(f"needlework.pytest_plugin.{module}" for module in ("last_lines", "scheduling")),
+    *(f"needlework.results.{module}" for module in ("gates.gatekeeper", "html.report", "tables.terminal")),
+    *("needlework.results.run.checks", "needlework.results.run.finish", "needlework.scoring.recording"),
+):
+    import_module(name)
 
 # pytester gives each test a home folder of its own; converting the embedded model for each would take minutes.
 CACHE = default_cache_dir()
@@ -124,7 +113,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request:
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(CACHE))
     monkeypatch.setenv("COLUMNS", "240")  # what is told stays on one line
     if "pictures" not in request.fixturenames:
-        monkeypatch.setattr(needlework.results.run.finish, "write_charts", lambda *_, **__: [])
+        monkeypatch.setattr("needlework.results.run.finish.write_charts", lambda *_, **__: [])
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     pytester.makeini("[pytest]\naddopts = --import-mode=importlib\n")
     made = Project(pytester)
