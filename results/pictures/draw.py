@@ -131,7 +131,7 @@ def _draw_heatmap(figure: SubFigure, chart: Heatmap) -> None:
     axes.set_yticks(
         [y for y, _ in labels], [label for _, label in labels], fontsize=min(9.0, max(6.5, cell_height * 36))
     )
-    axes.set_xlabel(chart.across, fontsize=9, color=INK)
+    axes.set_xlabel("context length (tokens)", fontsize=9, color=INK)
     axes.set_ylabel("depth (%)", fontsize=9, color=INK)
     axes.tick_params(length=2.5, width=0.6, pad=2.5, color=FRAME, labelcolor=INK)
     axes.spines[:].set_visible(False)

@@ -152,7 +152,6 @@ class Heatmap(Struct, frozen=True):
     summaries: tuple[tuple[str, tuple[HeatmapCell, ...]], ...]
     scale: ColorScale
     subtitle: str = ""
-    across: str = "context length (tokens)"
     numbers: bool = True
 
     @property

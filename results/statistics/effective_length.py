@@ -47,8 +47,8 @@ def absolute_length(scores: Sequence[LengthScore], threshold: float = RULER_THRE
     return _walk("absolute", threshold, judged, scores)
 
 
-def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float = RELATIVE) -> EffectiveLength:
-    """Apply the relative rule: score >= `share` of the uncertain base (see `margin_ends`).
+def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore) -> EffectiveLength:
+    """Apply the relative rule: score >= `RELATIVE` of the uncertain base (see `margin_ends`).
 
     Lengths that the base was measured on are not judged. A base of 0 leaves nothing to keep: no length passes.
     """
@@ -64,16 +64,16 @@ def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore, share: 
             continue
         # At its worst beside the base at its best, and the other way round: undecided trials may be either.
         column = [trial for trial in trials if trial.length == score.length]
-        worst = margin_ends(decided(column, hits=False), base.decided(hits=True), share)
-        best = margin_ends(decided(column, hits=True), base.decided(hits=False), share, ERROR / len(scores))
+        worst = margin_ends(decided(column, hits=False), base.decided(hits=True), RELATIVE)
+        best = margin_ends(decided(column, hits=True), base.decided(hits=False), RELATIVE, ERROR / len(scores))
         least, most = score.limits
         margins = (
-            None if least is None else least - share * base.ends[1],
-            None if most is None else most - share * base.ends[0],
+            None if least is None else least - RELATIVE * base.ends[1],
+            None if most is None else most - RELATIVE * base.ends[0],
         )
         judged.append(_verdict(score, margins, (worst and worst[0], best and best[1])))
     length = _walk(
-        "relative", share * base.score, judged, [score for score in scores if score.length not in base.lengths]
+        "relative", RELATIVE * base.score, judged, [score for score in scores if score.length not in base.lengths]
     )
     return replace(length, base=base.score, base_words=base.words, base_range=base.range)
 

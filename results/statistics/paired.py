@@ -166,10 +166,9 @@ def further_samples(evidence: Evidence, decides: Callable[[float, float], bool],
 
 
 @lru_cache(maxsize=256)
-def samples_to_pass(limit: float, look: int = 1) -> int | None:
+def samples_to_pass(limit: float) -> int | None:
     """Return how many samples, all right, show a score of at least `limit` (0..1)."""
-    error = error_at(look)
-    return _fewest(lambda count: intervals.ends_of_means((1.0,), error, count)[0] >= limit)
+    return _fewest(lambda count: intervals.ends_of_means((1.0,), intervals.ERROR, count)[0] >= limit)
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:

@@ -16,7 +16,6 @@ from needlework.results.statistics import intervals
 from needlework.results.statistics.absent import AbsentTwins, is_absent, twins_of
 from needlework.results.statistics.depth import DepthEffect, depth_effects
 from needlework.results.statistics.effective_length import (
-    RULER_THRESHOLD,
     EffectiveLength,
     Trend,
     absolute_length,
@@ -261,12 +260,10 @@ class PanelStatistics(Struct, frozen=True):
     trend: Trend
 
 
-def run_statistics(
-    records: Iterable[Record], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
-) -> tuple[PanelStatistics, ...]:
+def run_statistics(records: Iterable[Record], relative_to: BaselineChoice | None = None) -> tuple[PanelStatistics, ...]:
     """Return the statistics of each panel, in their order.
 
-    `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
+    `relative_to`: the base of the relative rule of effective length.
     """
     groups: dict[PanelKey, list[Record]] = {}
     focused: dict[PanelKey, list[ScoredTrial]] = {}
@@ -283,7 +280,7 @@ def run_statistics(
         scores, base = length_scores(of_panel), base_of(of_panel, focused.get(panel, ()), relative_to)
         telling = len(scores) > 1 and not any(retriever_of(record) or is_absent(record) for record in groups[panel])
         overlaps = any(word in scorer for scorer in {record.scorer for record in groups[panel]} for word in _OVERLAPS)
-        absolute = absolute_length(scores, threshold) if telling and not overlaps else None
+        absolute = absolute_length(scores) if telling and not overlaps else None
         relative = relative_length(of_panel, base) if telling else None
         statistics.append(PanelStatistics(*panel, depth, absolute, relative, trend(scores, base.score)))
     return tuple(statistics)

@@ -26,10 +26,10 @@ def tally_words(tally: Tally) -> str:
     return share_words(tally.share, tally.range if tally.n else None)
 
 
-def bar_words(rule: str, threshold: float, share: float = RELATIVE) -> str:
+def bar_words(rule: str, threshold: float) -> str:
     """`RULER's 85.6 %`, with the owner of a published bar; of the relative rule `85 % of its base score`."""
     if rule == "relative":
-        return f"{100 * share:.0f} % of its base score"
+        return f"{100 * RELATIVE:.0f} % of its base score"
     return f"RULER's {percent1(threshold)} %" if threshold == RULER_THRESHOLD else f"{percent1(threshold)} %"
 
 
