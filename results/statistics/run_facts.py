@@ -41,7 +41,6 @@ class RunFacts(Struct, frozen=True):
     started: str
     commit: str
     command: tuple[str, ...]  # as it was typed, secrets left out
-    seconds: float  # of one trial on average, 0 where nobody knows
     models: tuple[ModelFacts, ...]
     versions: tuple[tuple[str, str], ...]  # of the programs that took part
     manifest: Mapping[str, Any] = {}
@@ -53,15 +52,12 @@ class RunFacts(Struct, frozen=True):
 
 def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
     """Read a manifest; whatever it lacks is empty."""
-    pace, command = object_of(manifest.get("pace")), manifest.get("command")
-    trials, seconds = pace.get("trials"), pace.get("seconds")
-    is_known = isinstance(trials, (int, float)) and isinstance(seconds, (int, float)) and trials > 0
+    command = manifest.get("command")
     return RunFacts(
         name=one_line(name),
         started=_text(manifest.get("started")),
         commit=_text(manifest.get("commit")),
         command=tuple(one_line(str(word)) for word in command) if isinstance(command, (list, tuple)) else (),
-        seconds=float(seconds) / float(trials) if is_known else 0.0,  # type: ignore[arg-type]  # numbers, as was looked
         models=tuple(
             ModelFacts(one_line(name), _facts(facts)) for name, facts in object_of(manifest.get("models")).items()
         ),
