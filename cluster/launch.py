@@ -55,13 +55,9 @@ def _launch(options: argparse.Namespace, words: Sequence[str]) -> int:
         commands = "\n".join(shlex.join(plan.command(f"{number}/{shards}")) for number in plan.numbers)
         print(slurm_script(plan, options) if options.engine == "slurm" else f"{commands}\n", end="")
         return 0
-    engine: Scheduler
-    if options.engine == "slurm":
-        engine = SlurmArray(plan, options)
-    elif options.engine == "ray":
-        engine = RayTasks(plan, options)
-    else:
-        engine = LocalProcesses(plan, environments)
+    engine: Scheduler = LocalProcesses(plan, environments)
+    if options.engine != "local":
+        engine = (SlurmArray if options.engine == "slurm" else RayTasks)(plan, options)
     if plan.had_other_words() and engine.poll():
         remedy = "its shards still run with other options: end them, or give another --run-name"
         raise InputError("--run-name", folder.name, remedy)

@@ -266,11 +266,9 @@ def _write(
         label, folder, run = configuration.label, configuration.folder, ended.get(configuration.label)
         if (matrix.run_folder(configuration) / "report.html").is_file():
             links[label] = f"../{folder}/report.html"
-        outcome = {"exit_code": run.code, "seconds": round(run.seconds, 1)} if run else {}
-        facts[label] = {"run": folder, "exit_code": None, "seconds": None, **outcome}
-    return write_comparison(
-        rows, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts, further=further
-    )
+        facts[label] = {"run": folder, "exit_code": run and run.code, "seconds": run and round(run.seconds, 1)}
+    target = matrix.folder / "comparison"
+    return write_comparison(rows, target, title=matrix.name, links=links, facts=facts, further=further)
 
 
 def exit_code(ended: Mapping[str, EndedRun], *, is_worse: bool) -> int:

@@ -50,13 +50,8 @@ def collect_runs(paths: Sequence[Path], order: Order = "given", labels: Sequence
     if order == "name":
         pairs.sort(key=lambda pair: pair[0])
     elif order != "given":
-        pairs.sort(key=lambda pair: run_time(order, pair[0], models_of(pair[1]), pair[1].manifest)[0])
+        pairs.sort(key=lambda pair: run_time(order, pair[0], pair[1].models, pair[1].manifest)[0])
     return dict(pairs)
-
-
-def models_of(run: Run) -> list[str]:
-    """The models that a run asked, sorted."""
-    return sorted({record.model for record in run.records})
 
 
 def run_time(order: str, name: str, models: Sequence[str], manifest: Mapping[str, Any]) -> tuple[float, str]:

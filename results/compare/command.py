@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
-from needlework.results.compare.collect import Order, collect_runs, models_of
+from needlework.results.compare.collect import Order, collect_runs
 from needlework.results.files.json_files import COMPARISON, SCHEMA, comparison_object, json_bytes
 from needlework.results.files.read_run import Run
 from needlework.results.html.comparison import comparison_html
@@ -143,8 +143,8 @@ def compare_named(
         rows.append(
             replace(
                 row,
-                models=tuple(models_of(run)),
-                label=one_line(f"{row.name} ({', '.join(models_of(run))}){f', {early}' if early else ''}"),
+                models=tuple(run.models),
+                label=one_line(f"{row.name} ({', '.join(run.models)}){f', {early}' if early else ''}"),
                 window=common_window(windows_of(run.manifest), run.records),
                 parts=tuple(parts),
                 manifest=run.manifest,

@@ -37,14 +37,18 @@ class Run:
 
     def __repr__(self) -> str:
         """One line, however many records: a notebook shows it."""
-        models = ", ".join(sorted({record.model for record in self.records})) or "no model"
-        counts = f"{len(self.records):,} of {self.planned:,} trials, {models}"
+        counts = f"{len(self.records):,} of {self.planned:,} trials, {', '.join(self.models) or 'no model'}"
         return one_line(f"<Run {self.name}: {counts}; {relative(self.folder)}>")
 
     @property
     def name(self) -> str:
         """The name of its folder."""
         return self.folder.resolve().name
+
+    @property
+    def models(self) -> list[str]:
+        """The models that it asked, sorted."""
+        return sorted({record.model for record in self.records})
 
     @property
     def panels(self) -> tuple[Panel, ...]:

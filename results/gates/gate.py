@@ -306,8 +306,7 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
         raise InputError(BASELINE, path, f"cannot be read ({error.strerror})") from None
     except InputError as error:
         raise InputError(BASELINE, path, str(error)) from None
-    models = {record.model for record in run.records}
-    only = models.pop() if len(models) == 1 else None
+    only = run.models[0] if len(run.models) == 1 else None
     trials = dict.fromkeys((only or model, replace(cell, model="")) for model, cell in cells)
     planned = [record_of_cell(cell, model, WAITING, language="", seed=seed) for model, cell in trials]
     tests = sorted({record.test for record in run.records if record.test})
