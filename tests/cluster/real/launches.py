@@ -55,6 +55,17 @@ class Launches:
         said, _ = launch.communicate(timeout=300)
         return launch.returncode, said
 
+    def ended_whole(self, launch, one):
+        """What a launch says that ends with the results of the run `one`."""
+        code, said = self.ended(launch)
+        assert code == 0, said
+        assert same_results(one, self.run)
+        return said
+
+    def asked_once(self):
+        """Whether no cell was asked twice."""
+        return [self.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4
+
     def _env(self):
         return {**os.environ, "PYTHONPATH": str(ROOT), **self.environment}
 

@@ -2,7 +2,7 @@
 
 import signal
 
-from tests.cluster.real.launches import same_results, wait_until
+from tests.cluster.real.launches import wait_until
 
 
 def test_killed_shards_and_a_killed_launcher(launches, one_process):
@@ -13,11 +13,8 @@ def test_killed_shards_and_a_killed_launcher(launches, one_process):
     launches.kill(2, "needlework.cluster.job")
     launches.wait_for(3, 5)
     first.kill()
-    code, said = launches.ended(launches.start("local", "--jobs=2"))
-
-    assert code == 0, said
-    assert [launches.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4, "no cell was asked twice"
-    assert same_results(one_process, launches.run)
+    launches.ended_whole(launches.start("local", "--jobs=2"), one_process)
+    assert launches.asked_once()
 
 
 def test_ctrl_c_stops_the_shards_and_the_same_command_goes_on(launches, one_process):
@@ -30,8 +27,7 @@ def test_ctrl_c_stops_the_shards_and_the_same_command_goes_on(launches, one_proc
     assert "the shards were stopped; the same command goes on" in said
     wait_until(lambda: not any(each.is_running() for each in shards), "shards to end")
 
-    assert launches.ended(launches.start("local", "--jobs=2"))[0] == 0
-    assert same_results(one_process, launches.run)
+    launches.ended_whole(launches.start("local", "--jobs=2"), one_process)
 
 
 def test_an_option_that_pytest_refuses_is_told_at_once(launches):

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cluster.real.launches import same_results, wait_until
+from tests.cluster.real.launches import wait_until
 
 pytest.importorskip("ray", reason="pip install ray")
 # A token of ours: Ray's own lies in the user's folder, once something has made it there.
@@ -82,12 +82,9 @@ def test_the_shards_of_a_lost_node_go_on_elsewhere(launches, cluster, one_proces
     for shard in (1, 2, 3, 4):
         launches.wait_for(shard, 5)
     second.lose()
-    code, said = launches.ended(launch)
-
-    assert code == 0, said
+    launches.ended_whole(launch, one_process)
     assert sum(launches.log(shard).count("-of-4 on ") for shard in (1, 2, 3, 4)) == 6, "two were started again"
-    assert [launches.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4, "no cell was asked twice"
-    assert same_results(one_process, launches.run)
+    assert launches.asked_once()
 
 
 def test_a_ray_of_this_machine_alone_listens_on_loopback(launches, one_process):
@@ -101,12 +98,9 @@ def test_a_ray_of_this_machine_alone_listens_on_loopback(launches, one_process):
         for connection in process.net_connections("tcp")
         if connection.status == psutil.CONN_LISTEN
     }
-    code, said = launches.ended(launch)
-
-    assert code == 0, said
+    launches.ended_whole(launch, one_process)
     assert listening
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
-    assert same_results(one_process, launches.run)
 
 
 def test_a_killed_launcher_takes_its_shards_along_and_another_goes_on(launches, cluster, one_process):
@@ -115,11 +109,8 @@ def test_a_killed_launcher_takes_its_shards_along_and_another_goes_on(launches, 
     first = launches.start("ray", f"--address={address}")
     launches.wait_for(2, 5)
     first.kill()
-    code, said = launches.ended(launches.start("ray", f"--address={address}"))
-
-    assert code == 0, said
-    assert [launches.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4, "no cell was asked twice"
-    assert same_results(one_process, launches.run)
+    launches.ended_whole(launches.start("ray", f"--address={address}"), one_process)
+    assert launches.asked_once()
 
 
 def test_what_no_node_can_hold_is_told(launches, cluster):
