@@ -11,7 +11,7 @@ from pathlib import Path
 
 from needlework import main as run_needlework
 from needlework.cluster.follow import Scheduler, StatusLine, follow, shards_to_start, trials_status
-from needlework.cluster.plan import Plan, check_run, launched_shards, split_pytest_words
+from needlework.cluster.plan import Plan, check_run, launched_shards, split_pytest_words, start_logged
 from needlework.cluster.schedulers import RayTasks, SlurmArray, indexed_job, slurm_script
 from needlework.core.devices import Gpus, gpus
 from needlework.core.errors import InputError, OneLineParser, ending_signals, number_from, run_command
@@ -147,15 +147,8 @@ class LocalProcesses:
         for index in free[: len(self._queue)]:
             number = self._queue.pop(0)
             with self._plan.log(number).open("ab") as log:
-                process = subprocess.Popen(
-                    self._plan.command(f"{number}/{self._plan.shards}"),
-                    cwd=self._plan.cwd,
-                    env={**os.environ, **self._environments[index]},
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
+                command, variables = self._plan.command(f"{number}/{self._plan.shards}"), self._environments[index]
+                process = start_logged(command, log, self._plan.cwd, env={**os.environ, **variables})
             self._running[number] = (index, process)
 
     def death_of(self, shard: int) -> tuple[str, bool]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.cluster.follow import StatusLine, trials_status
-from needlework.cluster.plan import benchmark_words, error_line
+from needlework.cluster.plan import benchmark_words, error_line, start_logged
 from needlework.core.errors import InputError, OneLineParser, ending_signals, printable, run_command
 from needlework.core.files import read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
@@ -292,15 +292,8 @@ def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], Non
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*command(matrix, configuration, cwd), *further],
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=partial(die_with_parent, signal.SIGTERM),
-        )
+        words = [*command(matrix, configuration, cwd), *further]
+        process = start_logged(words, out, cwd, preexec_fn=partial(die_with_parent, signal.SIGTERM))
         try:
             code = _wait(process, matrix.run_folder(configuration), log, show)
         except BaseException:

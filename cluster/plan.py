@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
@@ -105,6 +105,12 @@ class Plan:
         """Delete the ending files of shards that are started again."""
         for number in numbers:
             (self.launch_folder / f"shard-{number}-of-{self.shards}.json").unlink(missing_ok=True)
+
+
+def start_logged(command: Sequence[str], log: IO[bytes], cwd: Path, **further: Any) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own, with its output in a log; `further`: for `Popen`."""
+    further |= {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
+    return subprocess.Popen(command, cwd=cwd, start_new_session=True, **further)
 
 
 def size_of(path: Path) -> int:
