@@ -76,11 +76,7 @@ def _writes(settings: Settings) -> bool:
 # Other options, whether a run looks at them, and why it does not.
 _RULES: tuple[tuple[str, Used, str], ...] = (
     ("questions_model_base_url questions_model_api_key_env", _writes, "there is no --questions-model"),
-    (
-        "chunk_size chunk_overlap retrieve",
-        lambda run: bool(_retrievers(run)),
-        "nothing is retrieved (--retriever)",
-    ),
+    ("chunk_size chunk_overlap retrieve", lambda run: bool(_retrievers(run)), "nothing is retrieved (--retriever)"),
     (
         "embedder embedder_base_url embedder_api_key_env",
         lambda run: "dense" in _retrievers(run),

@@ -11,13 +11,7 @@ from msgspec.structs import replace
 from needlework.core.errors import InputError
 from needlework.core.files import read_cached, write_cached
 from needlework.core.settings import Settings, Suite
-from needlework.haystack_fixtures.corpora.files import (
-    Corpus,
-    clean_text,
-    load_cdme,
-    load_path,
-    path_exists,
-)
+from needlework.haystack_fixtures.corpora.files import Corpus, clean_text, load_cdme, load_path, path_exists
 from needlework.haystack_fixtures.corpora.generated import LANGUAGES, VERSION, generate_documents, recipe_sha256
 
 # Characters of generated text, at least: 0.45 million cl100k tokens of English, 0.9 million of Chinese.

@@ -32,15 +32,8 @@ class Corpus:
     @property
     def facts(self) -> dict[str, str | int]:
         """The corpus's entry in the manifest."""
-        return {
-            "name": self.name,
-            "language": self.language,
-            "licence": self.licence,
-            "source": self.source,
-            "sha256": self.sha256,
-            "documents": len(self.documents),
-            "characters": self.chars,
-        }
+        named = {name: getattr(self, name) for name in ("name", "language", "licence", "source", "sha256")}
+        return named | {"documents": len(self.documents), "characters": self.chars}
 
 
 def documents_sha256(documents: Iterable[str]) -> str:

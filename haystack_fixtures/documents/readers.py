@@ -9,9 +9,9 @@ import logging
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
@@ -58,18 +58,11 @@ class DocumentSet:
 
         Published question files name files without their folder. `None` where there is none, or several.
         """
-        alike = self._by_name.get(name) or self._by_name.get(f"/{_loose(name)}", [])
+        wanted = _loose(name)
+        alike = [each for each in self.documents if each.name == name] or [
+            each for each in self.documents if wanted in (_loose(each.name), _loose(each.name.rpartition("/")[2]))
+        ]
         return alike[0] if len(alike) == 1 else None
-
-    @cached_property
-    def _by_name(self) -> Mapping[str, list[OwnDocument]]:
-        """Documents by their names, and behind a `/` by their loose and their file names."""
-        by_name: dict[str, list[OwnDocument]] = {}
-        for document in self.documents:
-            loose = {f"/{_loose(document.name)}", f"/{_loose(document.name.rpartition('/')[2])}"}
-            for key in {document.name, *loose}:
-                by_name.setdefault(key, []).append(document)
-        return by_name
 
 
 class _Entry(NamedTuple):
@@ -174,6 +167,7 @@ def _entries(folder: Path, above: str) -> Iterator[_Entry]:
                 yield _Entry(name, problem="not a plain file")
 
 
+@lru_cache(100_000)
 def _loose(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).split())
 

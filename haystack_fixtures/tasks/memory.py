@@ -112,12 +112,7 @@ def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQues
     listed = table("memory", language)["comma"].join(shuffled(rng, options))
     question = question_text("memory", language, "preference", options=listed)
     statement = _statement(language, "wish", below(rng, _SESSIONS), needed=True, wish=chosen[0])
-    reference = {
-        "answers": (options[0],),
-        "labels": tuple(options),
-        "chance": 1 / _OPTIONS,
-        "floor": 1 / len(wishes),
-    }
+    reference = {"answers": (options[0],), "labels": tuple(options), "chance": 1 / _OPTIONS, "floor": 1 / len(wishes)}
     return [statement], question, reference
 
 

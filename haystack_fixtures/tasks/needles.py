@@ -87,11 +87,7 @@ def _parallel_ask(suite: Suite, cell: Cell, seed: int) -> Question:
         depths=suite.depths,
         question=drawn.joint.question,
         answer=drawn.joint.answer,
-        reference={
-            "answers": (),
-            "parts": values,
-            "statement": drawn.joint.answer,
-        },
+        reference={"answers": (), "parts": values, "statement": drawn.joint.answer},
         joint=True,
     )
 

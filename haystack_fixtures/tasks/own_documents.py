@@ -90,10 +90,7 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     facts = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
     if (writer := suite.questions_model) is not None:
         facts["written_by"] = writer
-    return {
-        "questions": {suite.questions or GAPS: facts},
-        "left_out_documents": dict(documents.left_out),
-    }
+    return {"questions": {suite.questions or GAPS: facts}, "left_out_documents": dict(documents.left_out)}
 
 
 def _notes(suite: Suite, every: bool) -> Sequence[str]:

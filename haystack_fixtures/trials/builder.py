@@ -183,8 +183,7 @@ class TrialBuilder:
     def follow_up(self, trial: Trial, first_answer: str) -> Trial:
         """The trial of the follow-up question of `trial`, which was answered with `first_answer`."""
         then = trial.asked.follow_up
-        if then is None:
-            raise ValueError(f"{trial.cell.id} has no follow-up")
+        assert then is not None
         if then.summary:
             worded = self.shape(trial.suite).question.replace("{question}", then.question)
             then = replace(then, question=worded)
