@@ -290,8 +290,6 @@ def some_of(*choices: str, or_none: bool = False) -> Callable[[str, str], tuple[
 
 def retrievers(option: str, value: str) -> tuple[str, ...]:
     """Names of retrievers, in capitals or not."""
-    if value.strip().lower() == "adaembedding":  # long-context-eval's
-        raise InputError(option, value, "is --retriever dense --embedder openai:text-embedding-ada-002")
     return some_of("none", "bm25", "dense")(option, value.lower())
 
 

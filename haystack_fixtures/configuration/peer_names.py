@@ -10,7 +10,6 @@ from needlework.core.errors import InputError
 
 OPENCOMPASS = "OpenCompass"
 EVALSCOPE = "EvalScope"
-LLMTEST = "LLMTest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,6 @@ _DEPTHS = ("document_depth_percent_min", "document_depth_percent_max", "document
 _TYPE = "document_depth_percent_interval_type"
 # What a system takes without a range of its user: first, last, number.
 _USUAL_RANGES = {EVALSCOPE: {"lengths": (1000, 32000, 10), "depths": (0, 100, 10)}}
-_USUAL_RANGES[LLMTEST] = {"lengths": (1000, 16000, 35), "depths": (0, 100, 35)}
 _LANGUAGES = {"english": "en", "chinese": "zh"}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
-from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, LLMTEST, NAMES, OPENCOMPASS, translated
+from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
 NEEDLE = "needle = 'It is 7.'\nretrieval_question = 'What is it?'\n"
@@ -66,7 +66,6 @@ def test_llmtest_spacing_is_its_own_where_its_ends_are_given():
     table = {"document_depth_percent_interval_type": "sigmoid", "document_depth_percent_intervals": 35}
     assert ours(table)["depth_spacing"] == "opencompass-sigmoid"
     assert ours(table | {"document_depth_percent_min": 0})["depth_spacing"] == "sigmoid"
-    assert ours(table, peer=LLMTEST)["depth_spacing"] == "sigmoid"
     assert ours(table | {"document_depth_percent_min": 0}, peer=OPENCOMPASS)["depth_spacing"] == "opencompass-sigmoid"
 
 
@@ -87,10 +86,10 @@ def test_what_is_said_twice_or_by_half_is_refused(table, said):
 
 def test_a_systems_own_table_has_its_defaults_and_its_precedence():
     assert ours({"context_lengths_max": 64000}, peer=EVALSCOPE)["lengths"] == "1000:64000:10"
-    assert ours({"context_lengths": [500], "context_lengths_max": 64000}, peer=LLMTEST)["lengths"] == [500]
+    assert ours({"context_lengths": [500], "context_lengths_max": 64000}, peer=EVALSCOPE)["lengths"] == [500]
     both = {"needle": "a", "needles": ["b", "c"]}
-    assert ours(both | {"multi_needle": False}, peer=LLMTEST) == {"needle": "a"}
-    assert ours(both | {"multi_needle": True}, peer=LLMTEST) == {"task": "multi_needle", "needles": ["b", "c"]}
+    assert ours(both | {"multi_needle": False}) == {"needle": "a"}
+    assert ours(both | {"multi_needle": True}) == {"task": "multi_needle", "needles": ["b", "c"]}
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "presets.md"

@@ -114,7 +114,6 @@ def test_the_command_line_narrows_and_changes_suites(tmp_path, given, field, val
         ({"max_errors": "101"}, "--max-errors"),
         ({"model": [""]}, "--model"),
         ({"config": "nowhere.toml"}, "cannot be read"),
-        ({"retriever": "AdaEmbedding"}, "is --retriever dense --embedder openai:text-embedding-ada-002"),
         ({"preset": "own-documents", "vote": "2"}, "--vote: '2': of two answers neither is more like the others: give"),
         ({"preset": "own-documents", "vote": "-1"}, "--vote: '-1': give a whole number, 0 or more"),
         ({"preset": "quick", "vote": "3"}, "use --preset own-documents"),
