@@ -39,30 +39,13 @@ from needlework.haystack_fixtures.tasks.task import Question, Task, guarded, wit
 
 PUBLISHED_TASKS = (*mrcr_sets.TASKS, *data_sets.TASKS, *aa_lcr.TASKS)
 RULER_TASKS = (*ruler.TASKS, *ruler_lists.TASKS, *ruler_questions.TASKS)
-_FAMILIES: tuple[tuple[Task, ...], ...] = (
-    needles.TASKS,
-    needlebench.TASKS,
-    examples.KEY_VALUE_TASKS,
-    aggregate.TASKS,
-    examples.COPYING_TASKS,
-    chains.CODE_CHAIN_TASKS,
-    examples.TASKS,
-    RULER_TASKS,
-    leval.TASKS,
-    PUBLISHED_TASKS,
-    own_documents.TASKS,
-    statements.TASKS,
-    chains.TASKS,
-    semantic.ASSOCIATION_TASKS,
-    semantic.TASKS,
-    state_world.TASKS,
-    graph.TASKS,
-    mrcr.TASKS,
-    memory.TASKS,
-    agent_log.TASKS,
-)
+_OURS = (
+    *needles.TASKS, *needlebench.TASKS, *aggregate.TASKS, *examples.TASKS, *RULER_TASKS, *leval.TASKS, *PUBLISHED_TASKS,
+    *own_documents.TASKS, *statements.TASKS, *chains.TASKS, *semantic.TASKS, *state_world.TASKS, *graph.TASKS,
+    *mrcr.TASKS, *memory.TASKS, *agent_log.TASKS,
+)  # fmt: skip
 Tasks = Mapping[str, Task]
-TASKS: Tasks = MappingProxyType({task.name: task for tasks in _FAMILIES for task in tasks})
+TASKS: Tasks = MappingProxyType({task.name: task for task in _OURS})
 
 MOST_CELLS = 1_000_000
 # The scores of guessing where the answer may be anything.

@@ -153,11 +153,9 @@ def _task(name: str, about: str, shapes: Sequence[str], kind: str, scorer: str) 
 
 
 _CHAIN = partial(Task, depths=no_depths, version=1)
+_DEPTHS = fixed_labels(*(f"d{count}" for count in _FUNCTIONS))
 TASKS = (
+    _CHAIN("code_chain", "what a chain of function calls returns", _DEPTHS, ask=_code_chain, scorer="number"),
     _task("chain", "every name that a value has through others", _SHAPES, "all", "set_f1"),
     _task("chain_last", "the value of a name that is given through others", _LAST_SHAPES, "last", "match"),
-)
-_DEPTHS = fixed_labels(*(f"d{count}" for count in _FUNCTIONS))
-CODE_CHAIN_TASKS = (
-    _CHAIN("code_chain", "what a chain of function calls returns", _DEPTHS, ask=_code_chain, scorer="number"),
 )

@@ -156,6 +156,8 @@ _task = partial(Task, depths=no_depths, version=1, absent=False)
 _ABOUT_ICL = "the class of an input, learnt from the examples in the prompt"
 _ABOUT_COPY = "a text of 25 to 1,000 words, word for word"
 _ABOUT_KEY_VALUE = "one value out of an object of UUID pairs"
-TASKS = (_task("icl", _ABOUT_ICL, fixed_labels(f"c{_CLASSES}"), ask=_icl, scorer="number"),)
-KEY_VALUE_TASKS = (Task("key_value", _ABOUT_KEY_VALUE, fixed_labels("uuid"), suite_depths, _key_value),)
-COPYING_TASKS = (_task("copy", _ABOUT_COPY, _copy_labels, ask=_copy, scorer="copy", lengths=_copy_lengths),)
+TASKS = (
+    Task("key_value", _ABOUT_KEY_VALUE, fixed_labels("uuid"), suite_depths, _key_value),
+    _task("copy", _ABOUT_COPY, _copy_labels, ask=_copy, scorer="copy", lengths=_copy_lengths),
+    _task("icl", _ABOUT_ICL, fixed_labels(f"c{_CLASSES}"), ask=_icl, scorer="number"),
+)

@@ -151,7 +151,7 @@ def _pairs(form: str, language: str, generated: bool) -> list[tuple[Row, list[Ro
 
 _task = partial(Task, depths=suite_depths, scorer="confusion", version=1)
 _ABOUT = "a needle among sentences that differ from it in one attribute"
-TASKS = (_task("semantic", _ABOUT, fixed_labels(*_DISTRACTORS), ask=_semantic),)
-ASSOCIATION_TASKS = (
+TASKS = (
+    _task("semantic", _ABOUT, fixed_labels(*_DISTRACTORS), ask=_semantic),
     _task("association", "needle and question that share no word", _association_labels, ask=_association),
 )
