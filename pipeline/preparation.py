@@ -116,9 +116,8 @@ def _with_equal_questions(
     least = {(misfit.of, misfit.length): misfit.least for misfit in misfits}
     series = {name: engine.series_of(next(iter(cells.values()))) for name, cells in by_series.items()}
     series = {name: known for name, known in series.items() if known.task.questions}
-    whole = {name for name in series if not split_label(name[1], ("focused",))[1]}
-    without_room = [(name, size) for name in series for size in by_series[name] if (_words(name), size) in least]
-    without_room = [(name, size) for name, size in without_room if name in whole]
+    whole = [name for name in series if not split_label(name[1], ("focused",))[1]]
+    without_room = [(name, size) for name in whole for size in by_series[name] if (_words(name), size) in least]
     questions: dict[str, str] = {}
     near_misses: dict[str, str] = {}
     for name, size in without_room:

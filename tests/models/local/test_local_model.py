@@ -13,7 +13,7 @@ from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import check_model_args, load_model
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.models.local.test_decoder import tree_size
+from tests.models.local.test_decoder import tiny, tree_size
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 2
 QUESTIONS = (
@@ -85,12 +85,19 @@ class _Failing:
     def forget(self): ...
 
 
+@pytest.fixture
+def no_collection(monkeypatch):
+    """Memory is not collected after a failure: with all of torch in it that takes a second."""
+    monkeypatch.setattr("needlework.models.local.model._free_memory", lambda: None)
+
+
 def _model(decoder, tokenizer):
     return LocalModel(
         decoder=decoder, tokenizer=tokenizer, window=None, vocabulary=49152, limits=Limits(1024, 16, 999), identity={}
     )
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_out_of_memory_is_tried_once_more_in_smaller_pieces(smol_tokenizer, chat):
     full = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
     requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:2]]
@@ -105,6 +112,7 @@ def test_out_of_memory_is_tried_once_more_in_smaller_pieces(smol_tokenizer, chat
     assert "\n" not in response.error.message
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_one_request_that_fails_fails_alone(smol, smol_tokenizer, chat, raw):
     requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:3]]
     model = _model(_Failing(poisoned=requests[1].prompt.tokens), smol_tokenizer)
@@ -135,13 +143,14 @@ def test_devices_that_are_not_there():
     assert placed(local_options({"device": "cpu", "dtype": "bfloat16"}))[0].dtype == "bfloat16"
 
 
-def test_rope_scaling_reaches_the_model(cache_dir, smol_tokenizer):
+def test_rope_scaling_reaches_the_model(tmp_path, smol_tokenizer):
+    tiny("Llama").save_pretrained(tmp_path)
     scaling = '{"rope_type": "linear", "factor": 2.0}'
-    model = loaded("smollm2", smol_tokenizer, cache_dir, rope_scaling=scaling, dtype="bfloat16")
+    model = loaded(f"hf:{tmp_path}", smol_tokenizer, tmp_path, rope_scaling=scaling, dtype="bfloat16")
     assert isinstance(model, LocalModel)
     assert model.decoder.model.config.rope_parameters["factor"] == 2.0
     assert model.decoder.model.model.rotary_emb.rope_type == "linear"
-    assert (model.window, model.identity["dtype"]) == (16384, "bfloat16")
+    assert (model.window, model.identity["dtype"]) == (1024, "bfloat16")
     assert model.identity["rope_scaling"] == '{"factor": 2.0, "rope_type": "linear"}'
 
 
