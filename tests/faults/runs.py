@@ -1,6 +1,7 @@
 """Runs against a fault: ours in processes that keep what they imported, and a naive harness's."""
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -58,6 +59,7 @@ def session(args):
 
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, contextlib.redirect_stdout(io.StringIO()) as out:
         with contextlib.redirect_stderr(out):
+            gc.unfreeze()  # or the run would first look through all objects of the one before
             quiet = ("-q", *(f"-pno:{name}" for name in _UNUSED))
             status = pytest.main(["benchmarks/test_niah.py", *quiet, f"--results-dir={folder}", "--run-name=r", *args])
         results = Path(folder) / "r" / "results.json"
