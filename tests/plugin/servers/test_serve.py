@@ -2,9 +2,8 @@
 
 import os
 import signal
-import sys
-from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.models.engines.test_serving import alive
@@ -20,15 +19,8 @@ def real_server():
 
 def servers_of(folder):
     """Processes whose command line names this folder's log."""
-    processes = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = entry.read_bytes()
-        except OSError:
-            continue
-        if f"{folder}/server/log.txt".encode() in words:
-            processes.append(int(entry.parent.name))
-    return processes
+    processes = psutil.process_iter(["cmdline"])
+    return [each for each in processes if f"{folder}/server/log.txt" in " ".join(each.info["cmdline"] or ())]
 
 
 @pytest.mark.slow
@@ -60,7 +52,6 @@ def test_what_the_engine_refuses_is_told_with_its_last_lines_before_any_cell(pro
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize("ends", ["the run, by kill -9", "the server"])
 def test_nothing_is_left_and_the_run_goes_on_when_something_is_killed(project, ends):
     words = (
@@ -70,7 +61,7 @@ def test_nothing_is_left_and_the_run_goes_on_when_something_is_killed(project, e
     run, folder = start(project.pytester.path, *words), project.runs / "r"
     wait_until(lambda: any(file.stat().st_size for file in folder.glob("answers-*")), run, 120)
     (keeper,) = servers_of(folder)
-    server = int(Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()[0])
+    server = keeper.children()[0].pid
     os.kill(run.pid if ends.startswith("the run") else server, signal.SIGKILL)
     output = output_of(run)
     wait_until(lambda: not alive(server), seconds=20)
