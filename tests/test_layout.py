@@ -8,7 +8,6 @@ import tomllib
 from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 
@@ -108,27 +107,22 @@ def test_modules_import_each_other_in_one_direction():
     assert len(tuple(TopologicalSorter(graph).static_order())) >= len(graph)  # a circle raises CycleError
 
 
-@pytest.mark.parametrize("folder", MAY_IMPORT)
+@pytest.mark.parametrize("folder", [folder for folder in MAY_IMPORT if folder != "benchmarks"])
 def test_folders_have_few_rooms_and_are_not_deep(folder):
-    if folder == "benchmarks":  # one short file for each family of tasks
-        return
-    rooms: dict[Path, int] = {}
-    for path in modules(folder):
-        parts = path.parts
-        assert len(parts) - 1 <= DEEPEST, f"{path} lies too deep"
-        if path.name != "__init__.py":
-            rooms[path.parent] = rooms.get(path.parent, 0) + 1
+    """`benchmarks/` has one short file for each family of tasks."""
+    paths = modules(folder)
+    assert [path for path in paths if len(path.parts) - 1 > DEEPEST] == []
+    rooms = Counter(path.parent for path in paths if path.name != "__init__.py")
     assert {str(place): count for place, count in rooms.items() if count > MOST_ROOMS} == {}
 
 
 def test_no_class_name_stands_twice():
     """A name is one thing, with or without an underscore: whoever searches for it finds one class."""
     places: dict[str, list[str]] = {}
-    for folder in MAY_IMPORT:
-        for path in modules(folder):
-            for node in nodes_of(path):
-                if isinstance(node, ast.ClassDef):
-                    places.setdefault(node.name.lstrip("_"), []).append(f"{name_of(path)}.{node.name}")
+    for path in (path for folder in MAY_IMPORT for path in modules(folder)):
+        for node in nodes_of(path):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(f"{name_of(path)}.{node.name}")
     assert {name: classes for name, classes in places.items() if len(classes) > 1} == {}
 
 
@@ -139,11 +133,14 @@ HEAVY = {
 }
 
 
+def imports(*, at_import):
+    """Each module below the plugin with the libraries that it imports."""
+    for path in (path for package in FOLDERS for path in modules(package)):
+        yield path, {name.split(".")[0] for name in imported(path, at_import=at_import)}
+
+
 def test_no_module_loads_a_heavy_library_when_it_is_imported():
-    for package in FOLDERS:
-        for path in modules(package):
-            heavy = {name.split(".")[0] for name in imported(path, at_import=True)} & HEAVY
-            assert not heavy, f"{path} imports {heavy} at its top"
+    assert [(path, heavy) for path, names in imports(at_import=True) if (heavy := names & HEAVY)] == []
 
 
 def test_the_packages_import_nothing_that_only_developers_install():
@@ -152,10 +149,7 @@ def test_the_packages_import_nothing_that_only_developers_install():
     named = {key: {re.split(r"[^\w-]", line)[0] for line in lines} for key, lines in extras.items()}
     ours_alone = named.pop("dev").difference(*named.values())
     assert "selenium" in ours_alone
-    for package in FOLDERS:
-        for path in modules(package):
-            found = {name.split(".")[0] for name in imported(path, at_import=False)} & ours_alone
-            assert not found, f"{path} imports {found}"
+    assert [(path, wrong) for path, names in imports(at_import=False) if (wrong := names & ours_alone)] == []
 
 
 def done_by(code):
