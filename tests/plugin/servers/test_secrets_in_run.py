@@ -11,6 +11,7 @@ import html
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -82,46 +83,39 @@ BEHAVIOURS = {
 }
 
 
+def arguments(way, url):
+    body = f"--model-arg=extra_body={json.dumps({'api_key': FIELD, 'top_k': 1})}"
+    if way == "key and header":
+        return [f"--base-url={url}", "--api-key-env=PLANTED_KEY", f"--model-arg=header.X-Auth={HEADER}", body]
+    login = f"{USER}:{quote(PASSWORD, safe='')}@"
+    host = url.removeprefix("http://").removesuffix("/v1")
+    proxy = f"http://{PROXY_USER}:{quote(PROXY_PASSWORD, safe='')}@{host}"
+    address = f"{url.replace('://', f'://{login}')}?token={quote(TOKEN, safe='')}"
+    return [f"--base-url={address}", f"--model-arg=proxy={proxy}", body]
+
+
 @dataclass
 class Planted:
     """A project whose command line, environment and server are full of secrets."""
 
-    project: object
+    project: Any
     server: Loopback
-    monkeypatch: pytest.MonkeyPatch
-
-    def arguments(self, way, url):
-        body = f"--model-arg=extra_body={json.dumps({'api_key': FIELD, 'top_k': 1})}"
-        if way == "key and header":
-            return [f"--base-url={url}", "--api-key-env=PLANTED_KEY", f"--model-arg=header.X-Auth={HEADER}", body]
-        login = f"{USER}:{quote(PASSWORD, safe='')}@"
-        host = url.removeprefix("http://").removesuffix("/v1")
-        proxy = f"http://{PROXY_USER}:{quote(PROXY_PASSWORD, safe='')}@{host}"
-        address = f"{url.replace('://', f'://{login}')}?token={quote(TOKEN, safe='')}"
-        return [f"--base-url={address}", f"--model-arg=proxy={proxy}", body]
 
     def run(self, way, *args):
-        self.monkeypatch.setenv("PLANTED_KEY", KEY)
-        self.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(self.folder / "summary.md"))
-        return self.project.run(
-            *self.arguments(way, self.server.url), "--tokenizer=tiktoken:cl100k_base", "--depths=0,50",
-            "--lengths=400", "--retries=0", "--max-errors=5", "--junitxml=junit.xml", "--benchmark-json=bench.json",
-            "--log-file=log.txt", "--log-file-level=DEBUG",
-            "-vv", "--showlocals", "--tb=long", "--gate=score >= 0.5", *args,
-            model="openai:m",
+        """Run it; nothing that is left has a secret."""
+        result = self.project.run(
+            *arguments(way, self.server.url), "--tokenizer=tiktoken:cl100k_base", "--depths=0,50", "--lengths=400",
+            "--retries=0", "--max-errors=5", "--junitxml=junit.xml", "--benchmark-json=bench.json",
+            "--log-file=log.txt", "--log-file-level=DEBUG", "-vv", "--showlocals", "--tb=long",
+            "--gate=score >= 0.5", *args, model="openai:m",
         )  # fmt: skip
-
-    @property
-    def folder(self):
-        return Path(self.project.pytester.path)
-
-    def check(self, result):
         texts = {"stdout": result.stdout.str(), "stderr": result.stderr.str()}
-        for path in self.folder.rglob("*"):
+        for path in Path(self.project.pytester.path).rglob("*"):
             if path.is_file():
-                texts[str(path.relative_to(self.folder))] = path.read_bytes().decode("utf-8", "replace")
+                texts[str(path)] = path.read_bytes().decode("utf-8", "replace")
         leaks = [(name, secret, _leak(text, secret)) for name, text in texts.items() for secret in SECRETS]
         assert [leak for leak in leaks if leak[2]] == []
+        return result
 
 
 def _leak(text, secret):
@@ -133,8 +127,10 @@ def _leak(text, secret):
 
 @pytest.fixture
 def planted(project, monkeypatch):
+    monkeypatch.setenv("PLANTED_KEY", KEY)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.pytester.path / "summary.md"))
     with loopback() as server:
-        yield Planted(project, server, monkeypatch)
+        yield Planted(project, server)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +149,6 @@ def test_no_secret_is_in_what_a_run_leaves(planted, way, behaviour):
     sent = " ".join(request.headers.values()) + str(request.body)
     assert (KEY in sent and HEADER in sent) if way == "key and header" else "Basic " in sent
     assert FIELD in sent
-    planted.check(result)
     if behaviour == "answers":
         # Around so much that is no language, the rule may not know; that there is an answer is seen.
         assert {record["outcome"] for record in planted.project.records()} <= {"found", "unclear"}
@@ -172,7 +167,7 @@ JUDGE = ("--judge=openai:judge", "--scorer=judge_evalscope")
 )
 def test_nor_under_workers_or_when_a_judge_says_it_again(planted, behaviour, more):
     planted.server.say, _ = BEHAVIOURS[behaviour]
-    planted.check(planted.run("key and header", *more))
+    planted.run("key and header", *more)
 
 
 def test_nor_when_a_test_of_the_users_fails(planted):
@@ -183,10 +178,7 @@ def test_nor_when_a_test_of_the_users_fails(planted):
         "raise ValueError(settings, model, exchange)",
         more_fixtures="settings, model, haystack, pytestconfig",
     )
-    result = planted.run("key and header")
-
-    assert result.ret == 1
-    planted.check(result)
+    assert planted.run("key and header").ret == 1
 
 
 @pytest.mark.parametrize(
@@ -202,6 +194,4 @@ def test_nor_when_a_test_of_the_users_fails(planted):
     ],
 )
 def test_nor_in_a_refused_value(planted, wrong):
-    result = planted.run("key and header", wrong, *JUDGE)
-
-    planted.check(result)
+    planted.run("key and header", wrong, *JUDGE)
