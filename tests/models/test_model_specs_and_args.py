@@ -193,5 +193,6 @@ def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch):
 def test_dummy_keys_do_not_eat_words():
     assert redactor(["", "a", None]).clean("a banana") == "a banana"
     assert redactor(["abcd-efgh"]).clean("x abcd-efgh y") == "x *** y"
+    assert redactor(["abcd-efgh"]).clean("cut off: 'abcd-ef'") == "cut off: '***'"
     assert url_secrets("http://u:p%40ss@h/v1?key=k") == ("u", "p%40ss", "key=k", "k", "u:p@ss", "p@ss")
     assert without_credentials("http://u:p@h:8/v1?key=k") == "http://h:8/v1"
