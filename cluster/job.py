@@ -64,7 +64,10 @@ def run_shard(folder: Path, shard: str, words: Sequence[str]) -> int:
         code = INTERRUPTED
     if code not in DONE and stop.reason:
         if stop.reason != _TIME_LIMIT_SIGNAL or size_of(journal) > size_before:
-            return _stopped(name, stop.reason)
+            _print(f"shard {name}: stopped ({stop.reason})")
+            if stop.reason == _TIME_LIMIT_SIGNAL and "SLURM_JOB_ID" in os.environ:  # it goes on from the journal
+                subprocess.run(["scontrol", "requeue", os.environ["SLURM_JOB_ID"]], check=False, timeout=60)
+            return STOPPED
         why = "no cell was finished within the time limit: give it more --time"
     if why or code in (*DONE, *WRONG_USE):
         write_ending(folder / "launch", name, Ending(code, why))
@@ -87,14 +90,6 @@ def _wait_for_lock(journal: Path) -> None:
             return
         except InputError:
             time.sleep(_POLL_S)
-
-
-def _stopped(name: str, reason: str) -> int:
-    """Report the stop. Before a time limit Slurm queues the job again: the journal has what was answered."""
-    _print(f"shard {name}: stopped ({reason})")
-    if reason == _TIME_LIMIT_SIGNAL and "SLURM_JOB_ID" in os.environ:
-        subprocess.run(["scontrol", "requeue", os.environ["SLURM_JOB_ID"]], check=False, timeout=60)
-    return STOPPED
 
 
 def _print(text: str) -> None:

@@ -4,7 +4,6 @@ Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from needlework.cluster.matrix import Configuration, Matrix, run_configurations
 from needlework.cluster.plan import pop_option
@@ -50,10 +49,13 @@ def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
 
 def _without_gate(words: Sequence[str]) -> list[str]:
     """The words without `--gate "not worse"`."""
-    at = {number for number, word in enumerate(words) if word == f"--gate={_NOT_WORSE}"}
-    for number, pair in enumerate(pairwise(words)):
-        at |= {number, number + 1} if pair == ("--gate", _NOT_WORSE) else set()
-    return [word for number, word in enumerate(words) if number not in at]
+    rest: list[str] = []
+    for word in words:
+        if word == _NOT_WORSE and rest[-1:] == ["--gate"]:
+            rest.pop()
+        elif word != f"--gate={_NOT_WORSE}":
+            rest.append(word)
+    return rest
 
 
 def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -> list[Section]:
