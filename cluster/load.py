@@ -60,14 +60,14 @@ def _without_gate(words: Sequence[str]) -> list[str]:
 
 def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -> list[Section]:
     """Score, verdict and times of each load, as a table and a picture."""
-    asked = [(row, run) for row in rows if (run := runs[row.name]) is not None and run.records]
-    if not asked:
+    answered = [(row, run) for row in rows if (run := runs[row.name]) is not None and run.records]
+    if not answered:
         return []
     head = ("in flight", "trials", "score % (95 %)", "- the first", "95 %", "p (Holm)", "verdict", "lost",
             "seconds an answer", "slowest 5 %", "answers a second")  # fmt: skip
-    table = Table("", head, tuple(_cells(row, run) for row, run in asked))
+    table = Table("", head, tuple(_cells(row, run) for row, run in answered))
     notes = ("lost: errors, invalid and cut off answers; the verdict counts what one load alone lost as a miss",)
-    return [Section("Under load", (table,), notes=notes, charts=(_chart(asked),), brief=True, open=True)]
+    return [Section("Under load", (table,), notes=notes, charts=(_chart(answered),), brief=True, open=True)]
 
 
 def _load_of(row: ComparedRun) -> str:
@@ -98,14 +98,14 @@ def _cells(row: ComparedRun, run: Run) -> tuple[str, ...]:
     )
 
 
-def _chart(asked: Sequence[tuple[ComparedRun, Run]]) -> LineChart:
+def _chart(answered: Sequence[tuple[ComparedRun, Run]]) -> LineChart:
     """Scores on the left, seconds of an answer on the right: the median, and up to the slowest 5 %."""
     scores, seconds = [], []
-    for row, run in asked:
+    for row, run in answered:
         load, (middle, slowest), n = _load_of(row), _seconds(run), row.scores.n
         scores.append(share_point(int(load), load, row.scores.share, n))
         seconds.append(ChartPoint(int(load), load, middle, middle, slowest, n))
-    worse = [_load_of(row) for row, _ in asked if row.is_worse]
+    worse = [_load_of(row) for row, _ in answered if row.is_worse]
     title = f"Worse with {', '.join(worse)} in flight" if worse else "No load is shown worse than the first"
     subtitle = f"{counted(len(scores), 'load')} of the same trials; dotted: seconds an answer, up to the slowest 5 %"
     lines, right = (ChartLine("score", tuple(scores)),), ChartLine("seconds an answer", tuple(seconds))

@@ -241,8 +241,8 @@ def _joined(chosen: ChosenDocuments, rows: list[Any]) -> Rows:
 def _lines(chosen: ChosenDocuments, written: WrittenQuestions, *, every: bool) -> Iterator[str]:
     before = f"{chosen.covered} have questions already and keep them, " if chosen.before else ""
     about = len({row["answer_doc"] for key, row in written.rows.items() if key not in chosen.before})
-    asked = f"{len(chosen.folder.documents)} documents in the folder, {before}{about + len(written.failed)} asked about"
-    yield f"{asked}, {about} have questions: {len(written.rows)} in all"
+    count = f"{len(chosen.folder.documents)} documents in the folder, {before}{about + len(written.failed)} asked about"
+    yield f"{count}, {about} have questions: {len(written.rows)} in all"
     yield from folder_lines(chosen.folder, chosen.twins, every=every)
     if chosen.twins:
         yield "of twins only the first is asked about"

@@ -75,10 +75,10 @@ def _check_adaptive(settings: Settings, folder: Path) -> None:
     """Raises `InputError`."""
     if settings.adaptive is None:
         return
-    given = [key for key in _NOT_ADAPTIVE if getattr(settings, key)]
-    given += ["vote"] * any(suite.vote for suite in settings.suites)
-    if given:
-        name = f"--{given[0].replace('_', '-')}"
+    excluded = [key for key in _NOT_ADAPTIVE if getattr(settings, key)]
+    excluded += ["vote"] * any(suite.vote for suite in settings.suites)
+    if excluded:
+        name = f"--{excluded[0].replace('_', '-')}"
         raise InputError(OPTION, settings.adaptive, f"does not go with {name}: leave one of them out")
     rules = rules_of(settings)
     for suite in settings.suites:

@@ -138,8 +138,8 @@ def answer_order(seed: str, rater: str, item: RatedItem) -> list[tuple[RatedAnsw
 
 def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, str], int]) -> Iterator[RatedItem]:
     """Make an item of all answers to the same question, the same time that it is asked."""
-    asked = grouped(answers, lambda answer: (answer.file, answer.model, answer.question, answer.references, answer.id))
-    keyed = [((*key[2:], time), answer) for key, times in asked.items() for time, answer in enumerate(times)]
+    by_file = grouped(answers, lambda of: (of.file, of.model, of.question, of.references, of.id))
+    keyed = [((*key[2:], time), answer) for key, times in by_file.items() for time, answer in enumerate(times)]
     of_models = grouped(keyed, lambda pair: (pair[0], pair[1].model)).items()
     ambiguous = {model for (_, model), pairs in of_models if len({answer.text for _, answer in pairs}) > 1}
     for key, pairs in grouped(keyed, lambda pair: pair[0]).items():
