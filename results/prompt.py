@@ -147,10 +147,10 @@ class StoredTrials:
     def _builder(self, series: Series, retrieval: RetrievalFacts | None) -> TrialBuilder:
         make = partial(TrialBuilder, self._settings, cache_dir=default_cache_dir(), tasks=self._tasks)
         if series.retriever == "dense" or retrieval is not None:
-            from needlework.haystack_fixtures.retrieval.search import RecordedRetrieval
+            from needlework.haystack_fixtures.retrieval.search import Retrieval
 
-            tokenizer = self._tokenizer(series)
-            recorded = RecordedRetrieval(self._settings, tokenizer, default_cache_dir(), retrieval)
+            tokenizer, chunks = self._tokenizer(series), retrieval.hits if retrieval else []
+            recorded = Retrieval(self._settings, tokenizer, default_cache_dir(), recorded=chunks)
             return make(tokenizer, retrieval=recorded)
         at = (series.model, series.suite.tokenizer_model)
         if at not in self._builders:

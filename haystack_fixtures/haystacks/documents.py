@@ -158,15 +158,6 @@ class OtherDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentSource:
-    """A source of whole documents."""
-
-    haystack: HaystackSource
-    numbers: tuple[int, ...]  # numbers in the corpus, in order
-    complete: bool  # there are no more
-
-
-@dataclass(frozen=True, slots=True)
 class ShownDocument:
     """A document as it stands in a prompt."""
 
@@ -188,7 +179,7 @@ def separator_for(texts: Iterable[str]) -> str:
     return f"\n\n{sign * max(_WIDTH, longest[sign] + 1)}\n\n"
 
 
-def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_tokens: int) -> DocumentSource:
+def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_tokens: int) -> HaystackSource:
     """The other documents as one text of at least `min_tokens` tokens, or all of them.
 
     Raises `InputError` where there is none.
@@ -208,7 +199,7 @@ def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_
             break
     text, ends = text_of(pieces), np.cumsum(lengths, dtype=np.int64)
     encoded = splice(pieces, remembering(documents.tokenizer)).encoded(text)
-    haystack = HaystackSource(
+    return HaystackSource(
         text=text,
         encoded=encoded,
         ends=ends,
@@ -216,14 +207,12 @@ def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_
         corpus_chars=max(len(text), sum(len(documents.texts[n]) + len(others.separator) for n in others.order)),
         closing=Closing(others.separator, len(documents.tokenizer.encode(others.separator).ids), shortest),
     )
-    numbers = others.order[: len(lengths)]
-    return DocumentSource(haystack, numbers, len(numbers) == len(others.order))
 
 
 def build_of_documents(
     outer: OuterText,
     others: OtherDocuments,
-    source: DocumentSource,
+    source: HaystackSource,
     needles: Sequence[tuple[str, str]],
     depths: Sequence[float],
     *,
@@ -240,20 +229,19 @@ def build_of_documents(
     Raises `TooShortError` where the needles are too long for the budget, `TooLongError` where all documents together do
     not fill the longest one.
     """
-    frame = PromptFrame(outer, source.haystack, tuple(needles), tuple(depths))
-    if source.complete:
-        haystack = source.haystack
-        end = len(haystack.text) - len(haystack.closes)
-        most = draft_of(frame, Cut(end, (end, end), haystack.closes, len(haystack.encoded.ids))).count
+    frame = PromptFrame(outer, source, tuple(needles), tuple(depths))
+    if len(source.ends) == len(others.order):  # there are no more
+        end = len(source.text) - len(source.closes)
+        most = draft_of(frame, Cut(end, (end, end), source.closes, len(source.encoded.ids))).count
         if most < longest:
             raise TooLongError(longest + outer.reserved, most + outer.reserved, others.about)
     draft = search(frame, f"template, {others.about}, and a sentence of another")
-    return finish(frame, draft, answers=answers), _shown(frame, draft, source, others.names)
+    return finish(frame, draft, answers=answers), _shown(frame, draft, others)
 
 
-def _shown(frame: PromptFrame, draft: Draft, source: DocumentSource, names: Sequence[str]) -> tuple[ShownDocument, ...]:
+def _shown(frame: PromptFrame, draft: Draft, others: OtherDocuments) -> tuple[ShownDocument, ...]:
     """The documents of a draft in their order, needles included, with their texts there."""
-    haystack, cut, closes = source.haystack, draft.cut, source.haystack.closes
+    haystack, cut, closes = frame.source, draft.cut, frame.source.closes
     whole = int(haystack.ends.searchsorted(cut.end, "right"))
     bounds = [0, *haystack.ends[:whole].tolist()]
     units = [(start, at, haystack.text[start : end - len(closes)]) for at, (start, end) in enumerate(pairwise(bounds))]
@@ -263,9 +251,9 @@ def _shown(frame: PromptFrame, draft: Draft, source: DocumentSource, names: Sequ
         units.append((bounds[-1], at, rest.removesuffix(closes)))
     shown: list[tuple[int, int, ShownDocument]] = []
     for start, at, text in units:
-        number, begin = source.numbers[at], int(haystack.ends[at - 1]) if at else 0
+        begin = int(haystack.ends[at - 1]) if at else 0
         full = haystack.text[begin : int(haystack.ends[at]) - len(closes)]
-        shown.append((start, 1, ShownDocument(names[number], text, text != full)))
+        shown.append((start, 1, ShownDocument(others.names[others.order[at]], text, text != full)))
     for offset, (name, text) in zip(draft.places, frame.needles, strict=True):
         shown.append((offset, 0, ShownDocument(name, text)))
     return tuple(each for *_, each in sorted(shown, key=lambda row: row[:2]))

@@ -32,20 +32,20 @@ _REMEMBERED = 512  # results that a source keeps; the oldest go first
 _TOKENS_KEPT = 2_000_000  # of all texts in one cache together, about 40 bytes each
 
 Made = TypeVar("Made")
+Held = TypeVar("Held", bound="EncodedDocument | HaystackSource")
 
 
-class TokenCache(Generic[Made]):
+class TokenCache(Generic[Held]):
     """A cache of encoded texts, limited by their tokens; evicts the least recently used. May be shared by threads."""
 
-    def __init__(self, fewest: int, encoded: Callable[[Made], Encoded]) -> None:
-        """`fewest`: how many are kept at least, whatever their tokens. `encoded`: a text's."""
+    def __init__(self, fewest: int) -> None:
+        """`fewest`: how many are kept at least, whatever their tokens."""
         self._fewest = fewest
-        self._encoded = encoded
-        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Held] = OrderedDict()
         self._tokens = 0
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+    def get(self, key: Hashable, make: Callable[[], Held]) -> Held:
         """The cached text of a key, else a new one by `make`."""
         with self._lock:
             if key in self._kept:
@@ -55,9 +55,9 @@ class TokenCache(Generic[Made]):
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = made
-                self._tokens += len(self._encoded(made).ids)
+                self._tokens += len(made.encoded.ids)
             while self._tokens > _TOKENS_KEPT and len(self._kept) > self._fewest:
-                self._tokens -= len(self._encoded(self._kept.popitem(last=False)[1]).ids)
+                self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
         return made
 
 
@@ -123,7 +123,7 @@ class EncodedDocuments:
         self.corpus = corpus
         self.tokenizer = tokenizer
         self._cache_dir = cache_dir
-        self._encoded: TokenCache[EncodedDocument] = TokenCache(1, lambda document: document.encoded)
+        self._encoded: TokenCache[EncodedDocument] = TokenCache(1)
 
     def __getitem__(self, number: int) -> EncodedDocument:
         return self._encoded.get(number, lambda: encode_document(self.texts[number], self.tokenizer, self._cache_dir))

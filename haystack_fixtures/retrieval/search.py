@@ -59,7 +59,15 @@ class Retrieved:
 class Retrieval:
     """Retrieves for the trials of one tokenizer. A question's texts are chunked and indexed once."""
 
-    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tokenizer: Tokenizer,
+        cache_dir: Path,
+        recorded: Sequence[RetrievedChunk] | None = None,
+    ) -> None:
+        """`recorded`: the chunks that a trial's record names, which are given in place of searching."""
+        self._recorded = recorded
         self._settings = settings
         self._tokenizer = tokenizer
         self._cache_dir = cache_dir
@@ -69,6 +77,8 @@ class Retrieval:
 
     def recipe(self, suite: Suite, retriever: str) -> str:
         """The inputs of retrieval but for the texts, for trial keys. Raises `InputError`."""
+        if self._recorded is not None:  # keys of trials are not made then
+            return ""
         rule = chunking(suite.chunk_size, suite.chunk_overlap)
         facts: list[Any] = [_VERSION, retriever, suite.retrieve, rule.size, rule.overlap, rule.unit]
         return json.dumps([*facts, self._embedder_of(suite).identity if retriever == "dense" else None])
@@ -81,6 +91,10 @@ class Retrieval:
 
     def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
         """The best chunks of the texts by `bm25` or `dense`; of equal ones the first. Raises `InputError`."""
+        if self._recorded is not None:
+            if not {hit.document for hit in self._recorded} <= dict(search.texts).keys():
+                raise InputError("--retriever", retriever, "the record does not tell which chunks it showed")
+            return _retrieved(suite, search, retriever, list(self._recorded), len(self._recorded), 0)
         rule = chunking(suite.chunk_size, suite.chunk_overlap)
         chunks = self._chunked(search.texts, rule)
         if not chunks:
@@ -128,27 +142,6 @@ class Retrieval:
             retries=self._settings.retries,
         )
         return load_embedder(spec, connection, self._cache_dir)
-
-
-class RecordedRetrieval(Retrieval):
-    """Gives the chunks that one trial's record names."""
-
-    def __init__(
-        self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, recorded: RetrievalFacts | None
-    ) -> None:
-        """`recorded`: what the record says of its retrieval."""
-        super().__init__(settings, tokenizer, cache_dir)
-        self._hits = recorded.hits if recorded else []
-
-    def recipe(self, suite: Suite, retriever: str) -> str:  # noqa: ARG002 - that of the base class
-        """Nothing: keys of trials are not made here."""
-        return ""
-
-    def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
-        """The chunks of the record, cut from the texts as they are now. Raises `InputError`."""
-        if not {hit.document for hit in self._hits} <= dict(search.texts).keys():
-            raise InputError("--retriever", retriever, "the record does not tell which chunks it showed")
-        return _retrieved(suite, search, retriever, self._hits, len(self._hits), 0)
 
 
 def _retrieved(

@@ -29,7 +29,6 @@ from needlework.haystack_fixtures.haystacks.conversations import (
 )
 from needlework.haystack_fixtures.haystacks.documents import (
     Document,
-    DocumentSource,
     OtherDocuments,
     ShownDocument,
     build_document,
@@ -76,10 +75,7 @@ class SourcePool:
         self._longest = max(max(each.lengths) for each in settings.suites)
         self._corpora: dict[tuple[object, ...], Corpus] = {}
         self._documents: dict[str, EncodedDocuments] = {}
-        self._sources: TokenCache[HaystackSource] = TokenCache(_SOURCES_KEPT, lambda source: source.encoded)
-        self._document_sources: TokenCache[DocumentSource] = TokenCache(
-            _SOURCES_KEPT, lambda source: source.haystack.encoded
-        )
+        self._sources: TokenCache[HaystackSource] = TokenCache(_SOURCES_KEPT)
         self._lock = threading.RLock()
 
     def corpus(self, suite: Suite) -> Corpus:
@@ -112,12 +108,12 @@ class SourcePool:
                 lambda: order_source(documents, seed=self._seed, repeat=repeat, min_tokens=self._longest),
             )
 
-    def documents(self, suite: Suite, others: OtherDocuments) -> DocumentSource:
+    def documents(self, suite: Suite, others: OtherDocuments) -> HaystackSource:
         """The encoded text of other documents in their order."""
         with self._lock:
             corpus = self.corpus(suite)
             documents = self._encoded(corpus)
-            return self._document_sources.get(
+            return self._sources.get(
                 (corpus.sha256, others.order), lambda: document_source(documents, others, min_tokens=self._longest)
             )
 
