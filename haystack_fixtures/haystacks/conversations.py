@@ -71,7 +71,6 @@ def build_conversation(
     after = (joints.ask if conversation.closing else "") + joints.tail
     prompt, n = build_listing(
         OuterText(joints.head, after, outer.bos, lambda _context: (), budget, encode, reserved),
-        list_of_rounds(conversation, joints),
         sources,
         prose,
         [(name, _written(each, joints)) for name, each in needles],

@@ -53,13 +53,13 @@ class ListSources:
     """The lists of one trial's listing, encoded: a growing one once for all sizes, of others the last two."""
 
     def __init__(self, listing: Listing, tokenizer: Tokenizer) -> None:
-        self._listing = listing
+        self.listing = listing
         self._tokenizer = tokenizer
         self._last: tuple[HaystackSource, ...] = ()
 
     def of(self, n: int) -> tuple[HaystackSource, Cut]:
         """A source that begins with the list of n units, and the cut that is the list."""
-        last, listing = self._last, self._listing
+        last, listing = self._last, self.listing
         sizes = {len(source.ends): source for source in reversed(last)}
         source = next((sizes[size] for size in sizes if size >= n), None) if listing.growing else sizes.get(n)
         if source is None:
@@ -76,7 +76,6 @@ class ListSources:
 
 def build_listing(
     outer: OuterText,
-    listing: Listing,
     sources: ListSources,
     prose: str,
     needles: Sequence[tuple[str, str]],
@@ -91,6 +90,7 @@ def build_listing(
 
     Raises `InputError` when the budget cannot hold template, needles and the fewest units, naming what would do.
     """
+    listing = sources.listing
     if not 0 < listing.fewest <= (listing.most or listing.fewest):
         raise ValueError(f"a list of {listing.fewest} to {listing.most} units")
     budget, reserved = outer.budget, outer.reserved

@@ -54,10 +54,6 @@ class Material:
     separator: str  # stands after each document
     twins: Sequence[Sequence[str]]  # groups of names
 
-    def question_at(self, label: str) -> QuestionInSet:
-        """A question by its label."""
-        return self._by_label[label]
-
     def order(self, seed: int, repeat: int) -> tuple[int, ...]:
         """All documents in the order of a repeat, those that a question bears on last.
         Most questions of a run then share a long beginning."""
@@ -90,7 +86,8 @@ class Material:
         return DocumentSimilarity(self.texts)
 
     @cached_property
-    def _by_label(self) -> Mapping[str, QuestionInSet]:
+    def by_label(self) -> Mapping[str, QuestionInSet]:
+        """The questions by their labels."""
         number = {name: at for at, name in enumerate(self.names)}
         questions = {}
         for label, question in self.labels.items():
@@ -100,7 +97,7 @@ class Material:
 
     @cached_property
     def _bearing(self) -> frozenset[int]:
-        return frozenset(at for question in self._by_label.values() for at in (*question.gold, *question.barred))
+        return frozenset(at for question in self.by_label.values() for at in (*question.gold, *question.barred))
 
 
 def material_of(suite: Suite) -> Material:

@@ -68,8 +68,7 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
         numbers = range(len(counts))
         lost = max(sum(counts[other] for other in material.alike([number])) for number in numbers)
         return fewest - lost - (max(counts) + lost if suite.task == ABSENT else 0)
-    for label in material.labels:
-        entry = material.question_at(label)
+    for entry in material.by_label.values():
         apart = {*entry.barred, *(entry.gold if suite.task == ABSENT else ())}
         near = material.nearest(entry) if suite.task == ABSENT else None
         apart |= material.alike([near]) if near is not None else set()
@@ -113,7 +112,7 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label = without_language(cell.needle, suite)
-    entry = material.question_at(label)
+    entry = material.by_label[label]
     depth = suite.depths[0] if cell.depth is None else cell.depth
     needles = tuple(
         Needle(
@@ -130,7 +129,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
 def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label, _, arm = without_language(cell.needle, suite).rpartition("_")
-    entry, phrase = material.question_at(label), NOT_FOUND[suite.language]
+    entry, phrase = material.by_label[label], NOT_FOUND[suite.language]
     # Who always abstains is always right here.
     reference = {"answers": (phrase,), "absent": True, "arm": arm, "twin": labelled(label, suite), "floor": 1.0}
     if arm == "absent":
@@ -155,7 +154,7 @@ def _question(
     reference: dict[str, Any],
 ) -> Question:
     material, language = material_of(suite), suite.language
-    entry = material.question_at(label)
+    entry = material.by_label[label]
     inside = [material.names.index(needle.name) for needle in needles]
     # Of a document that is placed no copy stands beside it: that one that is asked about and a near miss alike.
     apart = {*entry.gold, *entry.barred, *inside, *material.alike(inside)}
@@ -220,14 +219,9 @@ _ORDERED = "doc_"  # tasks whose repeats are orders of documents
 _FEWEST = 3
 
 
-def votes_of(suites: Sequence[Suite]) -> int:
-    """The number of answers of a run that vote on a question; 0 for none."""
-    return max((suite.vote for suite in suites), default=0)
-
-
 def with_votes(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
     """The suites with as many orders of documents as vote; more stay more. Raises `InputError`."""
-    vote = votes_of(suites)
+    vote = suites[0].vote
     if not vote:
         return suites
     if vote < _FEWEST:

@@ -212,7 +212,6 @@ class ContextBuilder:
         key = (cell.task, cell.needle, cell.repeat)
         prompt, size = build_listing(
             outer,
-            listing,
             self._list_sources(key, listing),
             self._prose(suite, cell) if listing.fill else "",
             [(name, f"{text}\n") for name, text in statements],

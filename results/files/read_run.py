@@ -10,7 +10,6 @@ from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.haystack_fixtures.tasks.own_documents import votes_of
 from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.foreign import foreign_panels
 from needlework.results.files.json_files import parsed, records_in
@@ -111,7 +110,7 @@ def report_with(
     return run_report(
         records,
         design=design_of(settings),
-        vote=votes_of(settings.suites),
+        vote=settings.suites[0].vote,
         relative_to=parse_relative_to(settings.relative_to),
         adaptive=adaptive_statements(settings, records, series),
         price=settings.price,

@@ -12,7 +12,6 @@ from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
-from needlework.haystack_fixtures.tasks.own_documents import votes_of
 from needlework.haystack_fixtures.trials.contexts import SourcePool, narrow_to_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
 from needlework.pytest_plugin.options import hints
@@ -154,10 +153,8 @@ def test_the_recipe_leaves_the_grid_out(tmp_path):
 def test_a_vote_takes_as_many_orders_of_the_documents(tmp_path):
     voting = settings(tmp_path, preset="own-documents", vote="5")
     more = settings(tmp_path, preset="own-documents", vote="3", repeats="6")
-    assert votes_of(voting.suites) == 5
-    assert {suite.repeats for suite in voting.suites} == {5}
+    assert {(suite.vote, suite.repeats) for suite in voting.suites} == {(5, 5)}
     assert {suite.repeats for suite in more.suites} == {6}
-    assert votes_of(settings(tmp_path).suites) == 0
 
 
 @pytest.fixture

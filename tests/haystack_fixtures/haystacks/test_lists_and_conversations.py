@@ -58,7 +58,7 @@ class Bench:
     def build(self, budget, needles=(), depths=(), unique=(), reserved=0):
         sources = ListSources(self.listing, self.tokenizer)
         return build_listing(
-            outer(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
+            outer(self.tokenizer, HEAD, TAIL, budget, reserved), sources, PROSE, needles, depths, unique
         )
 
     def tokens(self, text):
