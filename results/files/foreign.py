@@ -28,6 +28,7 @@ _DATASET = re.compile(
 _DEPTH = re.compile(r"Depth(?P<depth>\d+(?:\.\d+)?)")
 _MOST = 10**12  # no length, depth or score is above it; no NaN is below
 _ABOUT_ROWS = ("dataset", "version", "metric", "mode")
+_LLMTEST_TASK, _LENGTHS = "needle-in-a-haystack", {"context_length", "token_limit"}
 
 
 def foreign_panels(path: Path) -> tuple[Panel, ...]:
@@ -35,7 +36,7 @@ def foreign_panels(path: Path) -> tuple[Panel, ...]:
 
     Of a folder every JSON file; only without any the CSV files: OpenCompass writes the same scores to both.
     """
-    trials: list[tuple[str, ScoredTrial]] = []
+    trials: list[ScoredTrial] = []
     for ending in ("json", "csv"):
         files = sorted(path.rglob(f"*.{ending}")) if path.is_dir() else [path]
         trials = trials or [trial for file in files for trial in _trials(file)]
@@ -43,19 +44,13 @@ def foreign_panels(path: Path) -> tuple[Panel, ...]:
         systems = f"Needlework, {LLMTEST} or {OPENCOMPASS}"
         raise InputError("results", path, f"holds no results of {systems}; give a file that they wrote")
     # Each further trial of a cell is the next sample; the systems have no numbers.
-    cells = grouped(trials, lambda pair: (pair[0], *pair[1])[:6])
-    numbered = [
-        (system, trial._replace(sample=at)) for cell in cells.values() for at, (system, trial) in enumerate(cell)
-    ]
-    return tuple(
-        panel
-        for system in (LLMTEST, OPENCOMPASS)
-        for panel in panels_of([trial for name, trial in numbered if name == system], system)
-    )
+    cells = grouped(trials, lambda trial: trial[:5]).values()
+    numbered = [trial._replace(sample=at) for cell in cells for at, trial in enumerate(cell)]
+    systems_of = grouped(numbered, lambda trial: LLMTEST if trial.task == _LLMTEST_TASK else OPENCOMPASS)
+    return tuple(panel for system in (LLMTEST, OPENCOMPASS) for panel in panels_of(systems_of.get(system, ()), system))
 
 
-def _trials(path: Path) -> Iterator[tuple[str, ScoredTrial]]:
-    """The trials of a file, each with its system."""
+def _trials(path: Path) -> Iterator[ScoredTrial]:
     try:
         if path.suffix.lower() == ".csv":
             yield from _summary_trials(path)
@@ -73,25 +68,18 @@ def _trials(path: Path) -> Iterator[tuple[str, ScoredTrial]]:
 
 
 def _is_llmtest(row: object) -> bool:
-    return (
-        isinstance(row, dict)
-        and {"depth_percent", "score"} <= row.keys()
-        and bool({"context_length", "token_limit"} & row.keys())
-    )
+    return isinstance(row, dict) and {"depth_percent", "score"} <= row.keys() and not _LENGTHS.isdisjoint(row)
 
 
-def _llmtest_trial(row: Mapping[str, Any], path: Path) -> tuple[str, ScoredTrial]:
+def _llmtest_trial(row: Mapping[str, Any], path: Path) -> ScoredTrial:
     # A file without a model is named by itself; `x_2.json` beside `x.json` is a repeat of the same model.
     first = re.sub(r"_\d+$", "", path.stem)
     stem = first if path.with_name(first + path.suffix).is_file() else path.stem
     needle, version = fit(one_line(str(row.get("needle") or "needle")), 40, mark="…"), str(row.get("version", 1))
-    names = (
-        one_line(str(row.get("model") or stem)),
-        "needle-in-a-haystack",
-        needle if version == "1" else f"{needle} v{version}",
-    )
+    needle = needle if version == "1" else f"{needle} v{version}"
+    names = (one_line(str(row.get("model") or stem)), _LLMTEST_TASK, needle)
     length = row.get("context_length", row.get("token_limit"))
-    return LLMTEST, _trial(names, length, row["depth_percent"], row["score"], 10, path)
+    return _trial(names, length, row["depth_percent"], row["score"], 10, path)
 
 
 def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tuple[object, object]]:
@@ -111,7 +99,7 @@ def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tu
     return [(match["depth"], whole)]
 
 
-def _summary_trials(path: Path) -> Iterator[tuple[str, ScoredTrial]]:
+def _summary_trials(path: Path) -> Iterator[ScoredTrial]:
     """`dataset,version,metric,mode,MODEL...`: each row of a cell. `-` stands for one that never ran."""
     check_run_file(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -127,14 +115,12 @@ def _summary_trials(path: Path) -> Iterator[tuple[str, ScoredTrial]]:
                 yield _opencompass_trial(match, model, metric["depth"] if metric else match["depth"], score, path)
 
 
-def _opencompass_trial(
-    match: re.Match[str], model: str, depth: object, score: object, path: Path
-) -> tuple[str, ScoredTrial]:
+def _opencompass_trial(match: re.Match[str], model: str, depth: object, score: object, path: Path) -> ScoredTrial:
     task, _, needle = (match["name"] or "").partition("_")
     if match["prefix"]:
         task, needle = match["prefix"].lower(), match["name"] or ""
     names = (model, task or "needlebench", needle or "needle")
-    return OPENCOMPASS, _trial(names, match["length"], depth, score, 100, path)
+    return _trial(names, match["length"], depth, score, 100, path)
 
 
 def _trial(
