@@ -101,9 +101,8 @@ def _read_run(path: Path, labels: Path | None) -> list[AuditedAnswer]:
     if stranger is not None:
         raise InputError("--labels", stranger, f"is no record of {path}: `item` is a record's id")
     answers = []
-    for name, record in records.items():
-        if not record.scorer.startswith(JUDGE) or record.outcome in _UNJUDGED:
-            continue
+    judged = {name: of for name, of in records.items() if of.scorer.startswith(JUDGE) and of.outcome not in _UNJUDGED}
+    for name, record in judged.items():
         rule = rule_of(record)
         question = record.item if record.task in OWN_DOCUMENTS else record.question
         absent, text = str(record.reference.get("absent") is True), " ".join(str(record.response.text).split())
@@ -155,6 +154,8 @@ def _read_labels(option: str, path: Path) -> list[AuditedAnswer]:
     people: dict[str, str] = {}
     verdicts: list[tuple[str, str | None]] = []
     rows = _rows(option, path)
+    if not rows:
+        raise InputError(option, path, "is empty: give rows with `item`, `human` and `verdict`")
     for line, row in rows.items():
         item, human, verdict = (_label(option, path, line, row.get(name)) for name in ("item", "human", "verdict"))
         if item is None:
@@ -166,17 +167,13 @@ def _read_labels(option: str, path: Path) -> list[AuditedAnswer]:
             verdicts.append((item, verdict))
     judges = dict.fromkeys(str(row["judge"]) for row in rows.values() if row.get("judge"))
     labels = {*people.values(), *(verdict for _, verdict in verdicts if verdict)}
-    if not rows:
-        raise InputError(option, path, "is empty: give rows with `item`, `human` and `verdict`")
     if len(judges) > 1:
         raise InputError(option, path, f"has verdicts of several judges, {', '.join(judges)}: keep those of one")
     if len(labels) > _MOST_LABELS:
         raise InputError(option, path, f"has {len(labels)} different labels: give at most {_MOST_LABELS} kinds")
-    unjudged = people.keys() - {item for item, _ in verdicts}
-    return [
-        AuditedAnswer(item, (item,), verdict, human=people.get(item), failed=verdict is None)
-        for item, verdict in verdicts
-    ] + [AuditedAnswer(item, (item,), human=people[item]) for item in people if item in unjudged]
+    judged = {item for item, _ in verdicts}
+    answers = [AuditedAnswer(item, (item,), of, human=people.get(item), failed=of is None) for item, of in verdicts]
+    return answers + [AuditedAnswer(item, (item,), human=people[item]) for item in people if item not in judged]
 
 
 def _rows(option: str, path: Path) -> dict[int, dict[str, Any]]:
@@ -186,8 +183,7 @@ def _rows(option: str, path: Path) -> dict[int, dict[str, Any]]:
     if path.suffix.lower() == ".csv":
         table = csv.DictReader(StringIO(text, newline=""), strict=True)
         try:
-            missing = [name for name in ("item", "human", "verdict") if name not in (table.fieldnames or ())]
-            if missing:
+            if missing := [name for name in ("item", "human", "verdict") if name not in (table.fieldnames or ())]:
                 raise InputError(option, path, f"has no column {' and '.join(missing)}: name them in its first row")
             rows.update((table.line_num, row) for row in table)
             return rows
