@@ -14,6 +14,7 @@ from needlework.core.files import write_whole
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE, LevalTask
 from needlework.results.files.json_files import json_bytes
 from needlework.results.leval.predictions import Predictions, broken_rows, find_files, read_predictions
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import weighted_mean
@@ -93,10 +94,13 @@ class TaskAverage(Struct, frozen=True):
 
 
 def score_task(source: Predictions) -> TaskScores:
-    """Score every row by both rules. Raises `needlework.scoring.leval.overlap.MissingPackageError`."""
-    references = _references(source)
+    """Score every row by both rules. Raises `InputError` without the package that a rule needs."""
+    references, answers = _references(source), [row.answer for row in source.rows]
     names: dict[Rule, str] = {"compat": f"{source.task.scorer}_compat", "strict": source.task.scorer}
-    scores = {rule: _judge(name, [row.answer for row in source.rows], references) for rule, name in names.items()}
+    try:
+        scores = {rule: _judge(name, answers, references) for rule, name in names.items()}
+    except overlap.MissingPackageError as error:
+        raise InputError("PREDICTIONS", source.path, str(error)) from None
     versions = {rule: f"{name} v{scorer_named(name).version}" for rule, name in names.items()}
     means: dict[str, dict[Rule, MetricMean]] = {}
     scored = TaskScores(source, versions, scores, means)
@@ -362,17 +366,13 @@ def run(options: argparse.Namespace) -> None:
         if first is not source:
             remedy = f"{source.model} has {task.name} in {first.path} too: give one of them"
             raise InputError("PREDICTIONS", path, remedy)
-    try:
-        scored = in_published_order(map(score_task, sources.values()))
-    except overlap.MissingPackageError as error:
-        raise InputError("PREDICTIONS", options.predictions[0], str(error)) from None
-    names = sorted({scores.source.model for scores in scored})
-    models = {name: [scores for scores in scored if scores.source.model == name] for name in names}
+    scored = in_published_order(map(score_task, sources.values()))
+    models = dict(sorted(grouped(scored, lambda scores: scores.source.model).items()))
     if options.out is not None:
         write_whole(options.out, json_bytes(report_object(models)))
     for model, rows in models.items():
-        print("\n".join(table_lines(model, rows)))
-    print("\n".join(legend([task for rows in models.values() for task in rows])))
+        print(*table_lines(model, rows), sep="\n")
+    print(*legend(scored), sep="\n")
     for path in unscored:
         print(one_line(f"passed over: {path} (its name is no task's)"))
     if options.out is not None:

@@ -42,7 +42,7 @@ from needlework.results.leval.scores import (
 )
 from needlework.results.records.samples import by_test, object_of, windows_of
 from needlework.results.style import first_few, natural, one_line
-from needlework.scoring.leval.overlap import PUBLISHED, MissingPackageError
+from needlework.scoring.leval.overlap import PUBLISHED
 
 # Keys and files are those that upstream's README names under "How to Submit" (cd34b05).
 FAMILY = "leval_"
@@ -199,10 +199,7 @@ def _scored(folder: Path, entry: SubmissionRow) -> list[TaskScores]:
                 evaluation = rows[0]["evaluation"]
                 rule = own_rule(evaluation, [row["gt"] for row in rows])
                 task = LevalTask(name, "", rule, expected=len(rows) + entry.unanswered[name], is_own=True)
-            try:
-                scored.append(score_task(read_predictions(folder / "Predictions" / path, task)))
-            except MissingPackageError as error:
-                raise InputError("RUN", folder, str(error)) from None
+            scored.append(score_task(read_predictions(folder / "Predictions" / path, task)))
     return in_published_order(scored)
 
 
