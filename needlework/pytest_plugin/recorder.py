@@ -39,8 +39,7 @@ class Recorder:
 
     def __init__(self, config: pytest.Config, settings: Settings, folder: Path, gates: list[Gate]) -> None:
         self._config, self._settings = config, settings
-        self._gates = [] if settings.shard is not None else gates  # a part decides nothing: needlework merge judges
-        self._scoped = gates
+        self._gates = gates
         self._gatekeeper: Gatekeeper | None = None
         self._verdicts: list[Verdict] = []
         self._records: list[Record] = []
@@ -106,7 +105,7 @@ class Recorder:
 
     def _check_scopes(self, tests: Iterable[str] | None = None) -> None:
         """`tests`: those that are selected, by node ids, once they are known."""
-        if not self._scoped:
+        if not self._gates:
             return
         from needlework.results.gates.gate import check_scopes
 
@@ -114,7 +113,7 @@ class Recorder:
         if self._settings.shard is None and tests is not None:  # a shard asks a part of what its command selects
             selected = {cell.id for cell in map(parse_id, tests) if cell is not None}
         with usage_errors():
-            check_scopes(self._scoped, run_state(self._config).grid, selected)
+            check_scopes(self._gates, run_state(self._config).grid, selected)
 
     def _open_or_refuse(self, tests: Iterable[str] | None = None) -> None:
         self._check_scopes(tests)
@@ -158,7 +157,7 @@ class Recorder:
             self._hand_on(hook, record=deepcopy(record))
 
     def _open(self) -> None:
-        if self._gates:
+        if self._gates and self._settings.shard is None:  # a part decides nothing: needlework merge judges
             from needlework.results.gates.gatekeeper import Gatekeeper
 
             self._gatekeeper = Gatekeeper(self._settings, run_state(self._config).grid, self._gates, self.folder.path)
