@@ -46,7 +46,11 @@ def needles():
                 outcome=outcome,
                 why=f"why it is {outcome}",
                 error={"kind": "timeout", "message": f"no answer in {repeat} s"} if outcome == "error" else None,
-                response={"text": f"It is {outcome}.", "prompt_tokens": length - 20, "completion_tokens": 5 + repeat},
+                response={
+                    "text": f"It is {outcome}.",
+                    "prompt_tokens": length - 20,
+                    "completion_tokens": 5 + repeat if repeat else None,
+                },
                 prompt={"tokens": length - 20, "tokens_error": 0.012, "needles": [{"depth": depth + 0.1}]},
                 details={"recipe": "r", "flags": ["no_usage"] * (outcome == "refused")},
                 timing={
@@ -54,6 +58,7 @@ def needles():
                     "ttft_s": seconds / 4,
                     "tokens_per_s": 20.0,
                     "cached_tokens": length // 4,
+                    "replayed": repeat == 1,
                 },
             )
         )
@@ -84,13 +89,15 @@ def interrupted_models():
 
 
 def controlled_tasks():
-    """Families with controls, chance, twins without an answer, several judges, and prompts that were asked again."""
+    """Families with controls, chance, absent twins, several judges, prompts that were asked again, a cut-off answer."""
     records = []
     arms = (("", {}), ("_focused", {"control": "focused"}), ("_absent", {"control": "absent", "absent": True}))
     for task, (arm, more), repeat in product(("niah", "memory_choice", "ruler_vt"), arms, range(12)):
         outcome = (
             "refused" if arm == "_absent" and repeat % 3 else "wrong" if repeat % (4 + len(task) % 3) == 0 else "found"
         )
+        if (task, arm, repeat) == ("niah", "", 11):
+            outcome = "censored"
         reference = {"answers": ["1"], "twin": "code", "chance": 0.25 if task == "memory_choice" else 0.0, **more}
         marks = {"judge:a": 1.0, "judge:b": 0.0 if repeat % 5 == 0 else 1.0, "judge:c": None if repeat == 7 else 1.0}
         again = [{"how": "warm", "text": "9" if repeat % 2 else "x", "outcome": "wrong", "score": 0.0}]

@@ -10,7 +10,7 @@ from needlework.core.errors import InputError
 from needlework.core.settings import prices_of
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.panels import headline
-from needlework.results.report.suites import cost_sections, latency_sections
+from needlework.results.report.suites import latency_sections
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_facts import (
     Flips,
@@ -147,15 +147,6 @@ def test_failures_and_what_nobody_measured_are_in_no_row():
     assert latency_sections(()) == []
 
 
-def test_earlier_answers_and_cached_tokens_are_told():
-    cached = new_record(repeat=1, timing=times(cached_tokens=490), prompt={"tokens": 980})
-    (row,) = latency_rows([new_record(timing=times(replayed=True)), cached])
-
-    assert (row.n, row.earlier, row.cached) == (2, 1, 0.25)
-    notes = latency_sections([row], ["one at a time"])[0].notes
-    assert notes[:2] == ("one at a time", "1 of 2 answers were measured in an earlier session")
-
-
 @pytest.mark.parametrize(
     ("text", "outcome", "score", "flips"),
     [
@@ -260,14 +251,6 @@ def test_a_second_question_is_paid_too():
     tokens = {"prompt_tokens": 1_000, "follow_up_tokens": 300, "completion_tokens": 50}
 
     assert spent([new_record(response=tokens)], ()) == (0.0, 1_350)
-
-
-def test_tokens_that_no_server_counts_are_ours_and_answers_without_a_count_are_told():
-    record = new_record(response={"completion_tokens": None}, prompt={"tokens": 980})
-    (section,) = cost_sections(cost_rows([record]))
-
-    assert section.tables[0].rows == (("mock", "1", "980", "3", "0"),)
-    assert section.notes[0] == "1 answers have tokens that nobody counted"
 
 
 def test_a_cap_says_what_has_reached_it_and_one_in_dollars_needs_prices():

@@ -1,8 +1,5 @@
 """What a run shows at its end: heatmap, ranges, Markdown, lines about what has no score; at any width."""
 
-import csv
-import io
-import json
 import re
 from itertools import product
 
@@ -11,9 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from needlework.results.files.csv_files import cells_text
-from needlework.results.files.json_files import results_bytes
-from needlework.results.html.report import html_text
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import (
     can_encode,
@@ -31,8 +25,6 @@ from needlework.results.tables.terminal import (
     MOST,
     Screen,
     ending,
-    markdown_lines,
-    run_lines,
     terminal_heatmaps,
     unscored_lines,
 )
@@ -103,26 +95,6 @@ def test_labels():
     assert [percent(score) for score in (0, 0.001, 0.5, 0.999, 1)] == ["0", "1", "50", "99", "100"]
     assert [percent1(score) for score in (0, 0.0001, 0.5, 0.9999, 1)] == ["0", "0.1", "50.0", "99.9", "100"]
     assert fit("小明abc", 5) == "小明~"
-
-
-def test_a_task_with_cut_off_answers_is_a_range_everywhere_and_so_is_the_macro_score():
-    """Two tasks; of the first, 2 of 10 answers at 4k are cut off, of the second all are scored."""
-    outcomes = ["found"] * 6 + ["wrong"] * 2 + ["censored"] * 2
-    records = [new_record(length=4000, repeat=i, outcome=name) for i, name in enumerate(outcomes)]
-    report = run_report([*records, *(new_record(task="copy", repeat=i) for i in range(10))])
-
-    cells = {line[:8].strip(): line.split() for line in run_lines(report, Screen(100))}
-    assert cells["niah"][1:4] == ["60.0–80.0", "scored", "75.0"]
-    assert cells["macro"][5:8] == ["80.0–90.0", "scored", "87.5"]
-    results = json.loads(results_bytes(report))
-    (copy, niah) = results["summary"]
-    assert (copy["overall"]["range"], niah["overall"]["range"]) == (None, [0.6, 0.8])
-    assert niah["columns"][0]["range"] == results["tasks"][1]["range"] == [0.6, 0.8]
-    assert results["macro"][0]["range"] == pytest.approx([0.8, 0.9])
-    cell = list(csv.DictReader(io.StringIO(cells_text(report.panels))))[1]
-    assert (cell["score_if_undecided_missed"], cell["score_if_undecided_hit"]) == ("0.6", "0.8")
-    assert "| mock | niah | code | 60.0–80.0 | scored 75.0 (" in "\n".join(markdown_lines(report))
-    assert "<td>60.0–80.0</td><td>scored 75.0 (" in html_text(report)
 
 
 def lines_of(records, width=80, last=0, *, quiet=False):
