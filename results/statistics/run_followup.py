@@ -9,9 +9,7 @@ from msgspec import Struct
 from needlework.core.record import OWN_DOCUMENTS, UNSCORED, Record
 from needlework.haystack_fixtures.tasks.catalogue import PUBLISHED_TASKS, family_of
 from needlework.haystack_fixtures.tasks.published.leval import FAMILY as LEVAL
-from needlework.results.records.samples import grouped, retriever_of, task_of
-from needlework.results.statistics.effective_length import EffectiveLength
-from needlework.results.statistics.panels import Panel
+from needlework.results.records.samples import grouped, task_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style import counted, fit, one_line
 
@@ -100,21 +98,6 @@ def retry_words(records: Sequence[Record], name: str = "") -> str:
     """Advice for failed trials; empty if none failed, or each would fail again."""
     count = sum(map(_can_be_retried, records))
     return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
-
-
-def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
-    """The panels of a task, those of retrievers left out."""
-    panels = [panel for panel in report.panels if (panel.model, panel.task) == (model, task)]
-    retrieved = {record.panel for record in report.records if retriever_of(record)} if report.retrieval else set()
-    return [panel for panel in panels if panel.needle not in retrieved]
-
-
-def length_of(report: RunReport, panels: Sequence[Panel]) -> EffectiveLength | None:
-    """The effective length of a task's only panel."""
-    if len(panels) != 1 or panels[0].uneven:
-        return None
-    statistics = report.statistics_of(panels[0])
-    return statistics.absolute or statistics.relative
 
 
 def _can_be_retried(record: Record) -> bool:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from needlework.core.record import OWN_DOCUMENTS, UNSCORED
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.samples import task_of
+from needlework.results.records.samples import retriever_of, task_of
 from needlework.results.statistics.depth import DepthEffect
 from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
@@ -17,9 +17,7 @@ from needlework.results.statistics.run_followup import (
     NextRun,
     basis_of,
     faults_of,
-    length_of,
     next_run,
-    panels_of_task,
 )
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench
@@ -127,7 +125,8 @@ def _task_clauses(report: RunReport, rows: Sequence[TaskScore]) -> list[str]:
 
 
 def _one_task(report: RunReport, row: TaskScore) -> list[str]:
-    panels = panels_of_task(report, row.model, row.task)
+    retrieved = {record.panel for record in report.records if retriever_of(record)}
+    panels = [each for each in report.panels if each.key[:2] == (row.model, row.task) and each.needle not in retrieved]
     score = _score_clause(row.overall)
     if not score or any(panel.uneven for panel in panels):
         return []
@@ -139,8 +138,9 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     scored = f"{score} {limit} {' to '.join(labels)} tokens"
     if len(panels) != 1:
         return [scored, *_spread_clauses([(panel.needle, panel.overall) for panel in panels], "needles")]
-    depth = "" if row.overall.range else _depth_clause(report.statistics_of(panels[0]).depth)
-    length = length_of(report, panels)
+    statistics = report.statistics_of(panels[0])
+    depth = "" if row.overall.range else _depth_clause(statistics.depth)
+    length = statistics.absolute or statistics.relative
     clause = _length_clause(length) if length else ""
     return [each for each in (scored, depth, clause) if each]
 

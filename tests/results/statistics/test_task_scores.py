@@ -220,6 +220,7 @@ def test_controls_and_other_tasks_are_left_out():
 
     assert length_of(records(1.0) + records(0.0, reference={"control": "focused"}) + other).mean == 1
     assert ruler_tables(other) == ()
+    assert ruler_tables(records(1.0))[0].increasing is None, "no weights for one length"
 
 
 def test_weighted_means_of_the_published_table():
