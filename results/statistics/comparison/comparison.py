@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError
-from needlework.core.record import SCORED, OutcomeName, Record, label_parts
+from needlework.core.record import OutcomeName, Record, label_parts
 from needlework.results.records.samples import as_asked, grouped, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.intervals import counts_of
@@ -285,16 +285,8 @@ def _paired(at: Identity, first: Record | None, second: Record | None) -> Paired
     family, length, depth, _, _ = at
     panel, (known, *_) = _panel_of(family), (record for record in (first, second) if record is not None)
     sample = (panel, known.sample_number)
-    return PairedTrial(panel, length, depth, sample, (first, second), (_score(first), _score(second)))
-
-
-def _score(record: Record | None) -> float | None:
-    """The score, `None` where the outcome has none. A scored outcome without a score is a damaged file."""
-    if record is None or record.outcome not in SCORED:
-        return None
-    if record.score is None or not 0 <= record.score <= 1:
-        raise InputError("results", record.id, f"has outcome {record.outcome} and score {record.score}, not 0..1")
-    return record.score
+    scores = (None if first is None else first.score, None if second is None else second.score)
+    return PairedTrial(panel, length, depth, sample, (first, second), scores)
 
 
 def _task(family: Family, trials: Sequence[PairedTrial]) -> TaskDifference:
