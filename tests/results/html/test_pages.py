@@ -170,12 +170,16 @@ def test_nothing_that_a_model_says_becomes_markup(make_record):
         details={"score": {EVIL: [EVIL]}},
         prompt={"needles": [{"depth": 50.0, "name": EVIL, "before": EVIL, "text": EVIL, "after": EVIL}]},
     )
-    text = html_text(run_report([hostile], notes=[EVIL]), title=EVIL)
-    page, plain = Page(text), Page(html_text(run_report([make_record()], notes=["y"]), title="x"))
-
-    assert page.tags().count("script") == plain.tags().count("script") == 3
-    assert "img" not in page.tags()
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ud800-\udfff]", text)
+    first, second = compare_runs({EVIL: [hostile], f"{EVIL} again": [hostile]})
+    compared_twice = comparison_html((first, replace(second, parts=(EVIL,), label=EVIL)), title=EVIL)
+    for text in (compared_twice, html_text(run_report([hostile], notes=[EVIL]), title=EVIL)):
+        page = Page(text)
+        assert page.tags().count("script") == 3
+        assert "img" not in page.tags()
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ud800-\udfff]", text)
+        assert "default-src &#39;none&#39;" in text
+        assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    assert all("<img src=x" in side["response"]["text"] for side in Page(compared_twice).pairs()[0])
     [trial] = page.trials()
     said = trial["response"]["text"]
     assert said.startswith("<img src=x onerror=alert(1)></script><!--<script>⟨U+0000⟩⟨U+001B⟩[31m")
@@ -237,19 +241,3 @@ def test_trials_that_both_judge_alike_are_left_out_first(make_record):
     assert 10 < len(page.pairs()) < 360
     assert sum(a["score"] != b["score"] for a, b in page.pairs()) == 10
     assert "Left out: details of " in " ".join(page.inside("div"))
-
-
-def test_nothing_that_a_model_says_becomes_markup_and_nothing_is_loaded(make_record):
-    fields = dict.fromkeys(("model", "task", "needle", "why", "question", "answer", "scorer", "id"), EVIL)
-    hostile = [make_record(**fields, response={"text": EVIL}, expected=[EVIL])]
-    first, second = compare_runs({EVIL: hostile, f"{EVIL} again": hostile})
-    text = comparison_html((first, replace(second, parts=(EVIL,), label=EVIL)), title=EVIL)
-    page = Page(text)
-
-    assert page.tags().count("script") == 3
-    assert "img" not in page.tags()
-    assert all("<img src=x" in side["response"]["text"] for side in page.pairs()[0] if side is not None)
-    assert "default-src &#39;none&#39;" in text
-    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "").replace(
-        "https://x", ""
-    )
