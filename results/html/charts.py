@@ -13,9 +13,8 @@ from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style import display_width, percent1
 
-_WIDTH, _HEIGHT = 560, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 14, 10, 40
-_INNER = _WIDTH - _LEFT - _RIGHT - 24
+_FRAME = {"width": 560, "height": 260, "left": 40, "right": 546, "top": 10, "bottom": 220}  # pixels
+_INNER = _FRAME["right"] - _FRAME["left"] - 24
 _MARKS = ("circle", "square", "diamond")
 _MOST_LINES = 8  # that have a colour each
 
@@ -84,20 +83,17 @@ def chart_view(chart: LineChart, panels: Sequence[Panel] = ()) -> dict[str, Any]
         "rules": [(_y(value), str(value)) for value in (0, 25, 50, 75, 100)],
         "ticks": [(_x(share), label) for share, label in chart.ticks(_INNER // 7)],
         "summary": "; ".join(f"{line['name']}: {', '.join(dot['tip'] for dot in line['dots'])}" for line in lines),
-        "width": _WIDTH,
-        "height": _HEIGHT,
-        "left": _LEFT,
-        "right": _WIDTH - _RIGHT,
-        "bottom": _HEIGHT - _BOTTOM,
+        **_FRAME,
     }
 
 
 def _x(share: float) -> float:
-    return round(_LEFT + 12 + _INNER * share, 1)
+    return round(_FRAME["left"] + 12 + _INNER * share, 1)
 
 
 def _y(score: float | None) -> float | None:
-    return None if score is None else round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * score / 100, 1)
+    bottom, top = _FRAME["bottom"], _FRAME["top"]
+    return None if score is None else round(bottom - (bottom - top) * score / 100, 1)
 
 
 def _tip(point: ChartPoint) -> str:
