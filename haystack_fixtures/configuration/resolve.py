@@ -84,12 +84,12 @@ def _run_values(levels: Sequence[Written]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for option in OPTIONS:
         value = first(levels, option.key)
-        given = [value] if isinstance(value, str) else list(value or ())
-        if option.suite or not given or option.key in ("config", "preset", "task", "resume"):
+        words = [value] if isinstance(value, str) else list(value or ())
+        if option.suite or not words or option.key in ("config", "preset", "task", "resume"):
             continue
-        if len(given) > 1 and not option.repeatable:
-            raise InputError(f"--{option.name}", ", ".join(given), f"is given {len(given)} times; give one")
-        parsed = tuple(option.parse(f"--{option.name}", word) for word in given)
+        if len(words) > 1 and not option.repeatable:
+            raise InputError(f"--{option.name}", ", ".join(words), f"is given {len(words)} times; give one")
+        parsed = tuple(option.parse(f"--{option.name}", word) for word in words)
         values[option.key] = parsed if option.repeatable else parsed[0]
     return values
 
