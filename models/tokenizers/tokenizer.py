@@ -205,33 +205,28 @@ _JOINED = 1 << 29  # the first id of tokens that are counted as one
 _SPREAD, _WHOLE = 2654435761, 1 << 32  # multiplying by a prime near the golden ratio's share spreads ids evenly
 
 
+@dataclass(eq=False)
 class ScaledTokenizer:
     """A tiktoken encoding whose tokens count by `scale` (how many for one, by kind)."""
 
+    name: str
+    inner: TiktokenTokenizer
+    scale: Mapping[str, float]
+    error: float
+    """The share, 0..1, by which counts of text like the calibration's were off."""
+    calibration: Mapping[str, Any] | None = None
+    """Recreates it without the server, for a manifest."""
     bos: tuple[int, ...] = ()
-    has_chat_template = True
+    has_chat_template: bool = True
 
-    def __init__(
-        self,
-        name: str,
-        inner: TiktokenTokenizer,
-        scale: Mapping[str, float],
-        error: float,
-        calibration: Mapping[str, Any] | None = None,
-    ) -> None:
-        """`error`: the share, 0..1, by which counts of text like the calibration's were off.
-        `calibration`: recreates it without the server, for a manifest."""
-        self.name = name
-        self.calibration = calibration
-        self.error = error
-        self.fingerprint = sha256(f"{inner.fingerprint} {sorted(scale.items())}".encode()).hexdigest()
-        self._inner = inner
-        self._times = times_of(inner, scale)
+    def __post_init__(self) -> None:
+        self.fingerprint = sha256(f"{self.inner.fingerprint} {sorted(self.scale.items())}".encode()).hexdigest()
+        self._times = times_of(self.inner, self.scale)
         self._joined: dict[tuple[int, ...], int] = {}
         self._parts: list[tuple[int, ...]] = []
 
     def encode(self, text: str) -> Encoded:
-        inner = self._inner.encode(text)
+        inner = self.inner.encode(text)
         if not len(inner.ids):
             return inner
         times = self._times[inner.ids]
@@ -253,11 +248,11 @@ class ScaledTokenizer:
         for token in map(int, ids):
             if not token & _FURTHER:
                 parts += self._parts[token - _JOINED] if token >= _JOINED else [token]
-        return self._inner.decode(parts)
+        return self.inner.decode(parts)
 
     def render_chat(self, messages: Sequence[Message]) -> str:
         """The stand-in's own marks: what the provider's template adds is learnt from the first requests."""
-        return self._inner.render_chat(messages)
+        return self.inner.render_chat(messages)
 
     def _join(self, parts: tuple[int, ...]) -> int:
         if parts not in self._joined:

@@ -310,7 +310,7 @@ _OURS = (
           Behaviour(admit=lambda _: turns.error(500, "cannot allocate the cache for context length 131072")),
           _server_error("server")),
     Fault(100, "waits_until", "429 with Retry-After as a date, first try",
-          Behaviour(admit=delivery.rate_limited_until(1)), _AT_LAST),
+          Behaviour(admit=delivery.fails_first(delivery.rate_limited_until)), _AT_LAST),
 )  # fmt: skip
 
 CATALOGUE = {fault.name: fault for fault in (*_TWINS, *_FIRST_LIST, *_OURS)}

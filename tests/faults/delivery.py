@@ -13,8 +13,13 @@ from tests.faults.turns import Wire
 
 
 def fails_first(*answers):
-    """The first tries of every prompt fail, one with each of these; then it is answered."""
-    return lambda turn: answers[turn.attempt - 1] if turn.attempt <= len(answers) else None
+    """The first tries of every prompt fail, one with each of these, or with what it makes; then it is answered."""
+
+    def admit(turn):
+        answer = answers[turn.attempt - 1] if turn.attempt <= len(answers) else None
+        return answer() if callable(answer) else answer
+
+    return admit
 
 
 def above(window, answer):
@@ -288,10 +293,6 @@ def filtered_elsewhere(turn):
     return turns.error(400, "The request was blocked.", codes[turn.number % len(codes)])
 
 
-def rate_limited_until(seconds):
-    """429 on the first try; `Retry-After` is a point in time, in seconds since 1970."""
-
-    def admit(turn):
-        return turns.error(429, "slow down", Retry_After=str(time.time() + seconds)) if turn.attempt == 1 else None
-
-    return admit
+def rate_limited_until():
+    """429; `Retry-After` is a point in time, in seconds since 1970."""
+    return turns.error(429, "slow down", Retry_After=str(time.time() + 1))
