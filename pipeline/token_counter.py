@@ -5,7 +5,6 @@ and a known tokenizer is scaled to them (`tokenizers.scaled`); as many count oth
 Without a counter the `usage` of short answers counts.
 """
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -14,12 +13,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from needlework.core.errors import InputError
-from needlework.core.files import cache_key, folder_of_run, learnt_once
+from needlework.core.files import cache_key, learnt_once
 from needlework.core.prompts import Message, rendered_prompt
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, is_loopback
-from needlework.models.served.model import ServedModel, check_served, transport_of
+from needlework.models.served.model import ServedModel, check_served, load_served
 from needlework.models.served.transport import HttpTransport
 from needlework.models.specs import is_served, parse_spec
 from needlework.models.tokenizers.tokenizer import (
@@ -52,8 +51,8 @@ def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: Serve
     if connection.batch:
         raise InputError(_OPTION, "server", "a batch service counts nothing beforehand: name the model's own tokenizer")
     check_served(parsed.kind, model_args, connection)
-    transport = transport_of(parsed.kind, parsed.name, model_args, connection)
-    with closing(ServedModel(transport, tiktoken_tokenizer(STAND_IN), connection)) as model:
+    counter = tiktoken_tokenizer(STAND_IN)
+    with closing(load_served(parsed.kind, parsed.name, model_args, counter, connection, cache_dir)) as model:
         facts = _stored_or_learnt(model, connection, cache_dir)
     return _scaled(f"{parsed.kind}:{parsed.name}", facts)
 
@@ -82,12 +81,10 @@ def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
 
 def _stored_or_learnt(model: ServedModel, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
     """The scale for this model and provider, stored or learnt. Local servers may change by tomorrow."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
-    folder = cache_dir / "counted"
-    if connection.base_url is not None and is_loopback(connection.base_url):
-        if run is None:
-            return _calibrated(model, cache_dir)
-        folder = folder_of_run(cache_dir / "servers", run)
+    is_local = connection.base_url is not None and is_loopback(connection.base_url)
+    folder = model.shared if is_local else cache_dir / "counted"
+    if folder is None:
+        return _calibrated(model, cache_dir)
     folder.mkdir(parents=True, exist_ok=True)
     key = cache_key(*(str(model.identity[fact]) for fact in ("spec", "server")), STAND_IN, str(_VERSION))
     return learnt_once(folder / key, lambda: (_calibrated(model, cache_dir), True))

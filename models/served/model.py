@@ -11,7 +11,7 @@ from typing import Any
 from needlework.core.errors import printable
 from needlework.core.files import folder_of_run
 from needlework.models.event_loop import event_loop
-from needlework.models.model import Calibration, Model, ModelError, Request, Response
+from needlework.models.model import Calibration, ModelError, Request, Response
 from needlework.models.served.batch import BatchTransport
 from needlework.models.served.connection import (
     ServerOptions,
@@ -207,7 +207,7 @@ def load_served(
     tokenizer: Tokenizer,
     connection: ServerOptions,
     cache_dir: Path,
-) -> Model:
+) -> ServedModel:
     """The model, ready to be asked; nobody is spoken to before its first request. Raises `InputError`."""
     if kind == "openai" and connection.batch:
         transport = BatchTransport(name, served_options(model_args), tokenizer, connection)
