@@ -200,7 +200,11 @@ def slots(number):
 def test_a_prompt_that_has_no_room_alone_either_is_an_error_that_names_the_slots(planted, make, question):
     planted.told["/props"] = slots(4)
     planted.plant(good(), good(), error(500, "Context size has been exceeded."))  # two are for calibration
-    one = fault(make().respond(replace(question, cell=Cell("niah", 500, 0.0, "x"))))
+    model, alone = make(), []
+    enter = model._turnstile.enter
+    model._turnstile.enter = lambda **how: alone.append(how["alone"]) or enter(**how)
+    one = fault(model.respond(replace(question, cell=Cell("niah", 500, 0.0, "x"))))
+    assert alone[-3:] == [False, True, True]
     assert (one.kind, one.too_long) == ("server", False)
     assert "4 slots share: ask with --concurrency 1" in one.message
     assert "Context size has been exceeded" in one.message
