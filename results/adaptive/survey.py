@@ -255,19 +255,19 @@ def costs(rules: Rules, lengths: tuple[int, ...], depths: int) -> list[Cost]:
     designs = list(_designs(rules, lengths, depths))
     prices = []
     for right in (0, *lengths):
-        sent = dict.fromkeys(lengths, 0)
+        sent = Counter[int]()
         for base, design in designs:
             columns = walk(design, _model(design, right)).columns
-            _add_most(sent, design, base, [column.n for column in columns])
+            sent |= _trials(design, base, [column.n for column in columns])
         prices.append(_cost(right, sent))
     return prices
 
 
 def max_cost(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
     """The cost that no model exceeds: every length up to the cap of each bar, bases included."""
-    caps = dict.fromkeys(lengths, 0)
+    caps = Counter[int]()
     for base, design in _designs(rules, lengths, depths):
-        _add_most(caps, design, base, [design.cap(at) for at in range(len(design.lengths))])
+        caps |= _trials(design, base, [design.cap(at) for at in range(len(design.lengths))])
     return _cost(lengths[-1], caps)
 
 
@@ -286,14 +286,15 @@ def _model(design: SearchDesign, right: int) -> ReadTrials:
     return lambda at, n: Trials([float(design.lengths[at] <= right)] * n)
 
 
-def _add_most(trials: dict[int, int], design: SearchDesign, base: int, counts: Sequence[int]) -> None:
-    """Raise the trials of each length to these counts, and those of the base."""
-    needed = dict(zip(design.lengths, counts, strict=True)) | ({base: BASE_LOOK * design.unit} if base else {})
-    trials |= {length: max(trials[length], count) for length, count in needed.items()}
+def _trials(design: SearchDesign, base: int, counts: Sequence[int]) -> Counter[int]:
+    """The trials of each length of a design, and those of its base."""
+    return Counter(dict(zip(design.lengths, counts, strict=True))) | Counter(
+        {base: BASE_LOOK * design.unit * bool(base)}
+    )
 
 
-def _cost(right: int, trials: Mapping[int, int]) -> Cost:
-    return Cost(right, sum(trials.values()), sum(length * count for length, count in trials.items()))
+def _cost(right: int, trials: Counter[int]) -> Cost:
+    return Cost(right, trials.total(), sum(length * count for length, count in trials.items()))
 
 
 _TRIES = 5

@@ -85,8 +85,8 @@ def _parser() -> argparse.ArgumentParser:
 def _merge(options: argparse.Namespace) -> int:
     into, parts = _target_folder(options), _read_parts(options.runs)
     check_agreement(parts)
-    gates = [parse_gate(text) for text in options.gate]
     settings = _settings(options, into, parts)
+    gates = [parse_gate(text) for text in settings.gate]  # those of the merge, else of the parts
     joined, conflicts = union(_records_by_part(into, parts), options.conflicts or "first")
     missing = missing_of(parts, joined)
     for line in (*_conflict_lines(conflicts, options.conflicts), *missing_lines(missing)):
@@ -103,7 +103,6 @@ def _merge(options: argparse.Namespace) -> int:
     content = merged_manifest(settings, parts, planned=planned, recorded=len(records))
     early = interrupted(len(records), planned)
     selected = selected_of(parts, records)
-    gates = gates or [parse_gate(text) for text in settings.gate]
     check_gates(settings, gates)
     gatekeeper = Gatekeeper(settings, (), gates, into, selected, content)
     for record in selected:
