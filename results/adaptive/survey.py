@@ -288,9 +288,8 @@ def _model(design: SearchDesign, right: int) -> ReadTrials:
 
 def _trials(design: SearchDesign, base: int, counts: Sequence[int]) -> Counter[int]:
     """The trials of each length of a design, and those of its base."""
-    return Counter(dict(zip(design.lengths, counts, strict=True))) | Counter(
-        {base: BASE_LOOK * design.unit * bool(base)}
-    )
+    of_base = Counter({base: BASE_LOOK * design.unit} if base else {})
+    return Counter(dict(zip(design.lengths, counts, strict=True))) | of_base
 
 
 def _cost(right: int, trials: Counter[int]) -> Cost:
