@@ -92,8 +92,6 @@ def latest_of_each(records: Iterable[Record]) -> list[Record]:
     tests: dict[tuple[str, str], set[str]] = {}
     for (model, test, _), record in latest.items():
         tests.setdefault((model, record.task_label), set()).add(test)
-    if all(len(names) == 1 for names in tests.values()):
-        return list(latest.values())
     cells = Counter((model, record.task_label, cell_id) for (model, _, cell_id), record in latest.items())
     shared = {(model, task) for (model, task, _), count in cells.items() if count > 1}
     labels = {at: _labels(names) for at, names in tests.items() if at in shared}
@@ -109,11 +107,8 @@ def answered_before(before: Record, later: Record) -> bool:
     A record without a key is of a cell whose process died. What was replayed is the same answer, judged again: there a
     failure is the scorer's, and counts.
     """
-    if before.outcome not in FINAL or later.outcome in FINAL or later.key not in ("", before.key):
-        return False
-    if later.timing.replayed:
-        return False
-    return OTHER_SERVER not in later.details.flags
+    is_failure = before.outcome in FINAL and later.outcome not in FINAL and not later.timing.replayed
+    return is_failure and later.key in ("", before.key) and OTHER_SERVER not in later.details.flags
 
 
 def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
