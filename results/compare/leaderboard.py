@@ -103,7 +103,7 @@ def _markdown(sections: Sequence[Section], title: str, notes: Sequence[str]) -> 
 def csv_text(boards: Sequence[Board]) -> str:
     """One row for each model on each board: scores 0..1, lengths in tokens, tokens of a trial, seconds.
     Then the score at each length; its range where answers are undecided: all of them missed, and all hit."""
-    lengths = sorted({length for board in boards for length in board.lengths})
+    lengths = sorted({length for board in boards for length in board.first.by_length})
     numbered = [(number, board, *row) for number, board in enumerate(boards, start=1) for row in board.rows]
     rows = [_csv_row(*row, lengths) for row in numbered]
     return table_text(rows[0], (row.values() for row in rows))

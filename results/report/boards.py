@@ -54,12 +54,13 @@ def board_sections(boards: Sequence[Board]) -> list[Section]:
 
 def _board_title(board: Board) -> str:
     """`niah: 12 trials of 6 samples, 300 to 600 tokens, scored by match@4`."""
-    parts = [f"{counted(board.trials, 'trial')} of {counted(board.samples, 'sample')}"]
-    if board.lengths:
-        first, last = length_labels([board.lengths[0], board.lengths[-1]])
+    entry, lengths = board.first, length_labels(list(board.first.by_length))
+    parts = [f"{counted(entry.overall.trials, 'trial')} of {counted(len(entry.sums), 'sample')}"]
+    if lengths:
+        first, last = lengths[0], lengths[-1]
         parts.append(f"{first} tokens" if first == last else f"{first} to {last} tokens")
-    if board.scorer:
-        parts.append(f"scored by {board.scorer}")
+    if entry.scorers:
+        parts.append(f"scored by {', '.join(sorted(entry.scorers))}")
     return f"{board.task}: {', '.join(parts)}"
 
 
@@ -98,7 +99,7 @@ def _board_notes(board: Board) -> list[str]:
     count, notes = len(board.rows), []
     if count > 1 and all(ranks == (1, count) for _, ranks in board.rows):
         needed = samples_for_p(2 * LEVEL / (count * (count - 1)))
-        few = f"; {needed} samples are the fewest that could show any" if board.samples < needed else ""
+        few = f"; {needed} samples are the fewest that could show any" if len(board.first.sums) < needed else ""
         notes.append(f"no difference between these {count} is shown: all are tied{few}")
     if board.differences:
         listed = "; ".join(f"{name} ({board.differences[name]})" for name in sorted(board.differences))
@@ -108,7 +109,7 @@ def _board_notes(board: Board) -> list[str]:
 
 def _board_charts(board: Board, number: str) -> tuple[Chart, ...]:
     """Score over length of the first models; none where there is one length, or no model to compare."""
-    if len(board.lengths) < 2 or len(board.rows) < 2:
+    if len(board.first.by_length) < 2 or len(board.rows) < 2:
         return ()
     lines = {run.name: run.entries[board.task].by_length for run, _ in board.rows[:_DRAWN]}
     below = "of the answers with a score" if board.has_misses else ""

@@ -208,16 +208,17 @@ class ModelRun(Struct, frozen=True, eq=False):
 class Board(Struct, frozen=True):
     """Models with the same cells of one task, best score first, each with its possible ranks.
 
-    `trials`, `samples`: of each model; `differences`: by name, which settings of a model differ from those of most.
+    `differences`: by name, which settings of a model differ from those of most.
     """
 
     task: str
     rows: tuple[tuple[ModelRun, Ranks], ...]
-    lengths: tuple[int, ...]
-    trials: int
-    samples: int
-    scorer: str
     differences: Mapping[str, str]
+
+    @property
+    def first(self) -> BoardEntry:
+        """The entry of the first model: lengths, trials, samples and scorers are the same for all."""
+        return self.rows[0][0].entries[self.task]
 
     @property
     def has_misses(self) -> bool:
@@ -246,17 +247,8 @@ def _groups(runs: Sequence[ModelRun], key: Callable[[ModelRun, str], str]) -> li
 
 def _board(task: str, runs: Sequence[ModelRun]) -> Board:
     ranks = rank_ranges(np.array([run.entries[task].sums for run in runs]))
-    first = runs[0].entries[task]
     rows = sorted(zip(runs, ranks, strict=True), key=lambda row: (-row[0].entries[task].counted, row[1], row[0].name))
-    return Board(
-        task=task,
-        rows=tuple(rows),
-        lengths=tuple(first.by_length),
-        trials=first.overall.trials,
-        samples=len(first.sums),
-        scorer=", ".join(sorted(first.scorers)),
-        differences=_settings_differences({run.name: run.entries[task].options for run in runs}),
-    )
+    return Board(task, tuple(rows), _settings_differences({run.name: run.entries[task].options for run in runs}))
 
 
 def _settings_differences(options: Mapping[str, Mapping[str, object]]) -> dict[str, str]:

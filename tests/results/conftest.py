@@ -1,4 +1,4 @@
-"""Records and panels for the tests of the reports."""
+"""Records, trials and panels for the tests of statistics and reports."""
 
 import pytest
 
@@ -24,3 +24,16 @@ def small_panel():
         (16000, 0.0, 0, "error", None),
     ]
     return panels_of(ScoredTrial("mock", "niah", "code", *row) for row in rows)[0]
+
+
+@pytest.fixture(scope="session")
+def trials_of():
+    """Make trials from rows of (length, depth, repeat, score); a score of `None` is an error."""
+
+    def build(rows):
+        return [
+            ScoredTrial("mock", "niah", "code", length, depth, repeat, "error" if score is None else "partial", score)
+            for length, depth, repeat, score in rows
+        ]
+
+    return build
