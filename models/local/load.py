@@ -149,11 +149,7 @@ def _plan_memory(
     passing = memory.passing_bytes(sizes, number_bytes, tokens, options.prefill_chunk, attention)
     free, where = memory.available_bytes(device, spread=options.device_map is not None)
     offloaded = options.cache == "offloaded"
-    needed = weights + passing + (0 if offloaded else cache)
-    if needed > free:
-        shortage = f"it needs about {memory.gib(needed)} and {where} has {memory.gib(free)} free"
-        remedy = "use shorter lengths, a smaller dtype or another device (--model-arg)"
-        raise InputError("--model", spec, f"{shortage}; {remedy}")
+    memory.require(spec, weights + passing + (0 if offloaded else cache), free, where)
     room = memory.available_bytes("cpu", spread=False)[0] if offloaded else free - weights - passing
     cache_device = "cpu" if offloaded else device
     limits = memory.plan(cache // tokens, tokens, options.prefill_chunk, room, cache_device)

@@ -68,7 +68,7 @@ def plan(token: int, longest: int, chunk: int, room: int, device: str) -> Limits
     """The limits of a decoder in `room` bytes, when prompt and answer have up to `longest` tokens.
 
     `token`: bytes of one token's keys and values. As many answers together as fit beside those before them, whose
-    prompts stay in memory. At least one, whose memory was checked before.
+    prompts stay in memory. At least one, whose memory `require` has checked.
     """
     most, share = (MOST_ROWS_GPU, _SHARE_OF_GPU) if device.startswith("cuda") else (MOST_ROWS, _SHARE_OF_RAM)
     return Limits(chunk, max(1, min(most, int(room * share) // (2 * token * longest))), longest)
@@ -83,6 +83,14 @@ def passing_bytes(sizes: Dimensions, number_bytes: int, tokens: int, chunk: int,
     mask = chunk * tokens * number_bytes
     scores = 2 * sizes.heads * mask if attention == "eager" else 0
     return growing + activations + mask + scores
+
+
+def require(spec: str, needed: int, available: int, where: str) -> None:
+    """Refuse a model that does not fit, before it is loaded."""
+    if needed > available:
+        shortage = f"it needs about {gib(needed)} and {where} has {gib(available)} free"
+        remedy = "use shorter lengths, a smaller dtype or another device (--model-arg)"
+        raise InputError("--model", spec, f"{shortage}; {remedy}")
 
 
 def gib(size: int) -> str:

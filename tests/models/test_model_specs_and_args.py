@@ -11,6 +11,7 @@ from needlework.models.local.memory import (
     local_options,
     passing_bytes,
     plan,
+    require,
     rope_parameters,
     sliding_window,
     token_bytes,
@@ -159,6 +160,8 @@ def test_memory_grows_with_length_and_eager_attention():
     assert eager > long + 9 * 512 * 8000 * 4
     # Keys and values are copied for every head of attention, not for the three that are stored.
     assert long - short == 4 * (4000 * 2 * 9 * 64 + 4000 * 512)
+    with pytest.raises(InputError, match=r"needs about 2\.00 GiB and cuda has 1\.00 GiB"):
+        require("hf:x", 2 * 2**30, 2**30, "cuda")
 
 
 def test_answers_are_written_together_as_memory_allows():
