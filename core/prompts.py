@@ -7,10 +7,10 @@ from functools import cached_property
 from hashlib import sha256
 from importlib import resources
 from itertools import groupby
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from msgspec import Struct, ValidationError, convert, structs
+from msgspec import Meta, Struct, ValidationError, convert, structs
 from msgspec import field as structs_field
 from numpy.typing import NDArray
 
@@ -243,10 +243,12 @@ class Needle:
 class JointQuestion:
     """One question over all needles of a set (multi-needle tasks)."""
 
-    question: str
-    answer: str
+    question: Annotated[str, Meta(min_length=1)]
+    answer: Annotated[str, Meta(min_length=1)]
     keyword: str = ""
-    diff: float | None = None  # percent of the haystack between needles; `None`: evenly over what lies below the first
+    diff: Annotated[float, Meta(ge=0, le=100)] | None = (
+        None  # percent of the haystack between needles; `None`: evenly over what lies below the first
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,13 +69,13 @@ def _retrievers(settings: Settings) -> Set[str]:
     return {name for suite in suites for name in suite.retriever} - {"none"}
 
 
-def _writes(settings: Settings) -> bool:
-    return any(suite.questions_model for suite in settings.suites)
-
-
 # Other options, whether a run looks at them, and why it does not.
 _RULES: tuple[tuple[str, Used, str], ...] = (
-    ("questions_model_base_url questions_model_api_key_env", _writes, "there is no --questions-model"),
+    (
+        "questions_model_base_url questions_model_api_key_env",
+        lambda run: any(suite.questions_model for suite in run.suites),
+        "there is no --questions-model",
+    ),
     ("chunk_size chunk_overlap retrieve", lambda run: bool(_retrievers(run)), "nothing is retrieved (--retriever)"),
     (
         "embedder embedder_base_url embedder_api_key_env",

@@ -90,7 +90,11 @@ def build_conversation(
         prompt,
         make_messages=lambda _text: messages,
         context=(begin, end - len(joints.ask)),
-        placed=tuple(_narrowed(placed, each, joints) for placed, (_, each) in zip(prompt.placed, needles, strict=True)),
+        # The place of a round's reply alone; tokens and depth stay those of the round.
+        placed=tuple(
+            replace(placed, start=placed.start + len(each.ask + joints.reply), end=placed.end - len(joints.ask))
+            for placed, (_, each) in zip(prompt.placed, needles, strict=True)
+        ),
         flags=(*prompt.flags, "merged_roles") if outer.merged else prompt.flags,
         conversation=True,
     )
@@ -108,11 +112,6 @@ def _in_order(rounds: Sequence[Round], prompt: Prompt, needles: dict[str, Round]
         turns = starts.get(at) or next(rest)
         yield turns
         at += len(_written(turns, joints))
-
-
-def _narrowed(placed: PlacedNeedle, turns: Round, joints: Joints) -> PlacedNeedle:
-    """The place of a round's reply alone; tokens and depth stay those of the round."""
-    return replace(placed, start=placed.start + len(turns.ask + joints.reply), end=placed.end - len(joints.ask))
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,24 +130,18 @@ def _needle_set(name: str, language: str, text: str, table: Mapping[str, Any], w
     names = [needle.name for needle in needles]
     for repeated in sorted({n for n in names if names.count(n) > 1}):
         raise InputError(OPTION, where, f"two needles are named {repeated}; give each its own name")
-    joint = table.get("joint")
-    if joint is not None and not (isinstance(joint, dict) and joint.get("question") and joint.get("answer")):
-        raise InputError(OPTION, where, "[joint] needs a question and an answer")
+    try:
+        joint = convert(table.get("joint"), JointQuestion | None)
+    except ValidationError as error:
+        raise InputError(OPTION, where, f"[joint] needs a question and an answer ({error})") from None
     return NeedleSet(
         name=name,
         language=str(table.get("language", language)),
         source=str(table.get("source", where)),
         needles=tuple(needles),
-        joint=_joint(joint, where) if joint else None,
+        joint=joint,
         sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
     )
-
-
-def _joint(table: Mapping[str, Any], where: str) -> JointQuestion:
-    diff = table.get("diff")
-    if diff is not None and not (isinstance(diff, (int, float)) and 0 <= diff <= 100):
-        raise InputError(OPTION, f"{where}: diff = {diff}", "diff is a percent from 0 to 100")
-    return JointQuestion(str(table["question"]), str(table["answer"]), str(table.get("keyword", "")), diff)
 
 
 def _needle(row: object, name: str, where: str) -> Needle:

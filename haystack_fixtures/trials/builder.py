@@ -60,7 +60,7 @@ class TrialBuilder:
         """`retrieval`: finds the chunks of contexts; `None`: by searching."""
         self._tasks = tasks
         self._settings = settings
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self._sources = SourcePool(settings, tokenizer, cache_dir, tasks=tasks)
         self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
         self._contexts = ContextBuilder(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
@@ -69,11 +69,6 @@ class TrialBuilder:
         self._cached_frame = lru_cache(128)(self._frame)
         self._suite_recipe = lru_cache(128)(self._recipe)
         self._cached_shape = lru_cache(128)(load_shape)
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer of these trials."""
-        return self._tokenizer
 
     def corpus(self, suite: Suite) -> Corpus:
         """The suite's corpus, long enough for the longest length of the run."""
@@ -121,7 +116,7 @@ class TrialBuilder:
         return self._answer_tokens(question) if question.verbatim else 0
 
     def _answer_tokens(self, question: Question) -> int:
-        return len(self._tokenizer.encode(question.answer).ids) + 1
+        return len(self.tokenizer.encode(question.answer).ids) + 1
 
     def _question(self, suite: Suite, cell: Cell) -> Question:
         # Rows are not cached: one may have millions of characters.
@@ -151,13 +146,13 @@ class TrialBuilder:
         return messages
 
     def _is_chat(self, suite: Suite) -> bool:
-        return suite.template == "chat" and self._tokenizer.has_chat_template
+        return suite.template == "chat" and self.tokenizer.has_chat_template
 
     def _rendered(self, suite: Suite, messages: tuple[Message, ...]) -> tuple[str, tuple[int, ...]]:
         """The text of messages, and the tokens before it."""
         if self._is_chat(suite):
-            return self._tokenizer.render_chat(messages), ()
-        return raw_text(messages, self.shape(suite).raw_end), self._tokenizer.bos
+            return self.tokenizer.render_chat(messages), ()
+        return raw_text(messages, self.shape(suite).raw_end), self.tokenizer.bos
 
     def _frame(self, suite: Suite, messages: tuple[Message, ...], prefix: str) -> OuterText:
         rendered, bos = self._rendered(suite, tuple([fill_in(message, _PLACEHOLDER) for message in messages]))
@@ -171,14 +166,14 @@ class TrialBuilder:
         def filled(context: str) -> tuple[Message, ...]:
             return tuple([fill_in(message, context) for message in messages])
 
-        return OuterText(before, after, bos, filled, 0, self._tokenizer.encode)
+        return OuterText(before, after, bos, filled, 0, self.tokenizer.encode)
 
     def _outer_messages(self, suite: Suite, messages: tuple[Message, ...], prefix: str) -> OuterMessages:
         before, opening, after = parted(messages, suite.prompt)
         if self._is_chat(suite):
-            return OuterMessages(before, opening, after, (), self._tokenizer.render_chat, prefix)
+            return OuterMessages(before, opening, after, (), self.tokenizer.render_chat, prefix)
         render = partial(plain_turns, language=suite.language)
-        return OuterMessages(before, opening, after, self._tokenizer.bos, render, prefix)
+        return OuterMessages(before, opening, after, self.tokenizer.bos, render, prefix)
 
     def follow_up(self, trial: Trial, first_answer: str) -> Trial:
         """The trial of the follow-up question of `trial`, which was answered with `first_answer`."""
@@ -189,7 +184,7 @@ class TrialBuilder:
             then = replace(then, question=worded)
         messages = (Message("user", then.prompt(first_answer.strip())),)
         text, bos = self._rendered(trial.suite, messages)
-        prompt = rendered_prompt(messages, text, [*bos, *self._tokenizer.encode(text).ids.tolist()])
+        prompt = rendered_prompt(messages, text, [*bos, *self.tokenizer.encode(text).ids.tolist()])
         answer = then.answer or trial.asked.answer
         question = replace(trial.asked, question=then.question, answer=answer, context=Prose(), follow_up=None)
         return replace(trial, asked=question, prompt=prompt)
@@ -205,7 +200,7 @@ class TrialBuilder:
         of_turns = isinstance(question.context, Conversation | GrowingConversation)
         frame = (self._outer_messages if of_turns else self._cached_frame)(suite, messages, prefix)
         trial = self._contexts.build(suite, cell, question, frame, ends)
-        error = approximation(self._tokenizer)
+        error = approximation(self.tokenizer)
         return replace(trial, prompt=replace(trial.prompt, error=error)) if error else trial
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
@@ -223,7 +218,7 @@ class TrialBuilder:
             # The hash of a generated corpus is the same at every size; the order of its documents is not.
             "corpus": [corpus.sha256, len(corpus.documents)],
             "shape": self.shape(suite).sha256,
-            "tokenizer": self._tokenizer.fingerprint,
+            "tokenizer": self.tokenizer.fingerprint,
             "cache_policy": self._settings.cache_policy,
             "model": json.loads(model),
         }

@@ -49,12 +49,12 @@ class _Questions(DataSetRows):
         rows, lacking = super().of(suite), self.lacking(suite)
         if len(lacking) == len(rows):
             remedy = "has none of the documents' texts: put the extracted texts, or their zip, beside the CSV file"
-            raise InputError(OPTION, _data_name(suite), remedy)
+            raise InputError(OPTION, str(suite.data), remedy)
         return {label: entry for label, entry in rows.items() if label not in lacking}
 
     def lacking(self, suite: Suite) -> dict[str, str]:
         """The label of each question that is left out, and the first text that it lacks."""
-        rows, texts = super().of(suite), document_texts(_data_name(suite))
+        rows, texts = super().of(suite), document_texts(str(suite.data))
         missing = {label: [name for name in _names(entry) if name not in texts] for label, entry in rows.items()}
         return {label: names[0][1] for label, names in missing.items() if names}
 
@@ -67,10 +67,6 @@ _QUESTIONS = _Questions(
 )
 DocumentName = tuple[str, str]
 """The set of a document, and its file's name in ASCII letters and digits: some copies have the others garbled."""
-
-
-def _data_name(suite: Suite) -> str:
-    return suite.data or ""
 
 
 def _names(entry: RowSummary) -> list[DocumentName]:
@@ -126,12 +122,12 @@ def _check(suites: Sequence[Suite]) -> None:
         version, of_judge = answers_version(_QUESTIONS.data(suite)), _JUDGES.get(suite.scorer or "")
         if of_judge is not None and of_judge != version:
             remedy = f"has the answers of version {version}, and they belong to its judge: --preset {_PRESETS[version]}"
-            raise InputError(OPTION, _data_name(suite), remedy)
+            raise InputError(OPTION, str(suite.data), remedy)
 
 
 def _ask(suite: Suite, cell: Cell, _seed: int) -> Question:
     entry = _QUESTIONS.of(suite)[cell.needle]
-    texts = document_texts(_data_name(suite))
+    texts = document_texts(str(suite.data))
     context = documents_text([texts[name] for name in _names(entry)])
     answer = str(entry.row["answer"])
     return Question(
