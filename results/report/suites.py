@@ -11,8 +11,6 @@ from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, F
 from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench, NeedleBenchRow, Reach, RulerTable
 from needlework.results.style import NONE, first_few, length_label, one_line, percent, percent1
 
-_SHOWN = 3  # reasons for a missing score that are named
-
 
 def data_set_sections(tables: Sequence[FieldTable]) -> list[Section]:
     """A section for each data set and model: a row for each group of its rows."""
@@ -150,7 +148,7 @@ def _row_words(row: NeedleBenchRow) -> str:
 
 def _reach_words(reach: Reach) -> str:
     if reach.needles is None:
-        return f"undetermined, missing: {'; '.join(reach.missing[:_SHOWN])}"
+        return f"undetermined, missing: {first_few(reach.missing, separator='; ')}"
     if reach.dropped is None:
         return f"{reach.needles} or more"
     return f"{reach.needles} (below {percent(HELD)} % at {reach.dropped})"
