@@ -267,6 +267,11 @@ def test_a_run_name_has_at_most_200_bytes(name, more, tmp_path):
         folder(name + more)
 
 
+def test_an_unnamed_run_has_a_name_that_every_file_system_takes(tmp_path):
+    given = {"model": [f"mock:{'m' * 300}"], "results_dir": str(tmp_path)}
+    assert len(run_folder(resolve_settings(given, {}, tmp_path)).name) < 200
+
+
 @pytest.mark.parametrize("task", [task.name for task in PUBLISHED_TASKS])
 def test_questions_of_a_data_set_are_one_panel(task):
     assert label_parts(task, "q001")[:2] == ("questions", "q001")
