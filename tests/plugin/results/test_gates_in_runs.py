@@ -72,6 +72,13 @@ def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):
     assert {"::TestNeedles::test_needle[" in record["nodeid"] for record in project.records()} == {True}
 
 
+def test_a_failure_ends_further_trials_where_it_ends_others(project):
+    project.test_does("assert_scored(generate(cell))", "assert cell.repeat == 0, 'of a further trial'")
+    project.run("-x", "--gate=score >= 0.8", "--top-up=100")
+
+    assert len(project.records()) == 6 + 1
+
+
 # -- against a baseline ------------------------------------------------------------------------------------------
 
 
