@@ -102,16 +102,6 @@ def test_every_command_reads_a_run_in_a_base_install(base, elsewhere):
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
-@pytest.mark.parametrize("model", ["smollm2", "hf:."])
-def test_a_model_of_ones_own_is_refused_in_one_line_with_the_command(base, elsewhere, model):
-    (elsewhere / "model.safetensors").touch()
-    done = run(base, elsewhere, "pytest", *CELLS[:2], "--model", model, "--tokenizer=tiktoken:gpt-4")
-
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "pip install 'needlework[local]'" in done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-
-
 def test_a_project_keeps_its_own_modules_and_options_of_our_names(base, elsewhere):
     for name, text in OWN.items():
         path = elsewhere / name
