@@ -246,9 +246,8 @@ class JointQuestion:
     question: Annotated[str, Meta(min_length=1)]
     answer: Annotated[str, Meta(min_length=1)]
     keyword: str = ""
-    diff: Annotated[float, Meta(ge=0, le=100)] | None = (
-        None  # percent of the haystack between needles; `None`: evenly over what lies below the first
-    )
+    # percent of the haystack between needles; `None`: evenly over what lies below the first
+    diff: Annotated[float, Meta(ge=0, le=100)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
