@@ -10,7 +10,7 @@ from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
-from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
+from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables, without_servers
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
 from needlework.haystack_fixtures.trials.contexts import SourcePool, narrow_to_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
@@ -47,6 +47,7 @@ def test_command_line_over_toml_over_ini(tmp_path):
     suite = found.suites[0]
     assert (suite.lengths, suite.answer_budget, suite.repeats) == ((1000, 2000), 8, 3)
     assert found.model == ("mock:perfect", "mock:wrong")
+    assert [settings(tmp_path, load=load).concurrency for load in ("3", "1,3")] == [3, RUN["concurrency"]]
     # A preset counts where it is named.
     ini = {"lengths": "9k"}
     assert settings(tmp_path, ini=ini).suites[0].lengths == (9000,)
@@ -208,6 +209,9 @@ def test_a_manifests_tables_give_it_back(tmp_path):
     run, suites = json.loads(json.dumps(settings_tables(settings)))
     assert (suites[0]["leval_subset"], run["embedder_base_url"]) == ("scored", "http://h/v1")
     assert read_settings("manifest.json", run, suites) == settings
+    # Earlier checkouts wrote null for what nobody gave.
+    assert read_settings("manifest.json", run, [suite | {"data_where": None} for suite in suites]) == settings
+    assert "http://h/v1" not in f"{settings} {settings_tables(without_servers(settings))}"
 
 
 @pytest.mark.parametrize(

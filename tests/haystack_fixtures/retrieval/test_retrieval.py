@@ -142,6 +142,16 @@ def test_the_best_chunks_are_the_context_and_stand_where_the_record_says(retriev
     assert facts == RetrievalFacts("bm25", k=2, chunk_size=45, unit="characters", chunks=6, gold="boats.txt", rank=1)
 
 
+def test_chunks_of_a_record_are_cut_from_the_texts_as_they_are_now(retrieval, tmp_path):
+    made, suite = retrieval()
+    hits = made.retrieve(suite, QUESTION, "bm25").facts.hits
+    settings = resolve_settings({}, {}, tmp_path)
+    again = Retrieval(settings, load_tokenizer("o200k_base"), tmp_path, recorded=hits)
+    assert again.retrieve(suite, QUESTION, "bm25").text == made.retrieve(suite, QUESTION, "bm25").text
+    with pytest.raises(InputError, match="does not tell which chunks it showed"):
+        again.retrieve(suite, Search((("other.txt", TREES),), "Which?"), "bm25")
+
+
 def test_of_equal_chunks_the_first_comes_first_and_a_long_vector_does_not_win_by_its_length(retrieval):
     """Similarity is the cosine: a chunk that says a word of the question four times is no nearer than one with all."""
     texts = (("many.txt", "Ferry, ferry boat, ferry mill, ferry church."), ("both.txt", "A ferry on Thursdays."))
