@@ -204,27 +204,24 @@ def test_how_pytest_ended_is_written_unless_it_died(start, code, ended, ending):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
-def test_a_signal_stops_it_and_it_leaves_no_ending(start, number):
-    process = start(WITH_FILES)
+@pytest.mark.parametrize(
+    ("code", "number", "ended", "why"),
+    [
+        (WITH_FILES, signal.SIGTERM, STOPPED, None),
+        (WITH_FILES, signal.SIGUSR1, STOPPED, None),
+        (WAIT, signal.SIGUSR1, 2, "give it more --time"),  # too short for one cell
+    ],
+)
+def test_a_signal_stops_it_and_it_leaves_no_ending_but_where_the_time_is_too_short(start, code, number, ended, why):
+    process = start(code)
     while process.stdout.readline() != "up\n":
         pass
     process.send_signal(number)
 
-    assert process.wait(30) == STOPPED
-    assert "stopped (SIG" in process.stdout.read()
-    assert start.ending() is None
-
-
-@pytest.mark.slow
-def test_a_time_limit_that_is_too_short_for_one_cell_is_told(start):
-    process = start(WAIT)
-    while process.stdout.readline() != "up\n":
-        pass
-    process.send_signal(signal.SIGUSR1)
-
-    assert process.wait(30) == 2
-    assert "give it more --time" in start.ending().why
+    assert process.wait(30) == ended
+    assert "stopped (SIG" in process.stdout.read() or why
+    ending = start.ending()
+    assert why in ending.why if why else ending is None
 
 
 @pytest.mark.slow
