@@ -1,17 +1,14 @@
-"""The pages in a real browser: by keys alone, on a phone, what axe-core says of them; and an edited file is run."""
+"""The pages in a real browser: by keys alone, on a phone, and what axe-core says of them."""
 
 import json
 import re
-import subprocess
-import sys
 from contextlib import ExitStack
 
 import pytest
 
-import needlework
 from tests.chromium import chromium_driver
 from tests.results.builders import write_rows
-from tests.results.web.site import ROOT, TOKEN, Chrome, served, write_predictions, write_questions
+from tests.results.web.site import TOKEN, Chrome, served, write_predictions, write_questions
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +158,8 @@ def test_what_is_typed_stays_when_the_server_is_gone(page, tmp_path):
         )
         process.kill()
         process.wait()
-        page.click("[data-key=s]")
+        page.ask("document.querySelector('.pair textarea').focus()")
+        page.driver.switch_to.active_element.send_keys("\ue009\ue007")  # Ctrl+Enter
         page.until("return document.getElementById('notice').textContent.startsWith('not saved: the server')")
         port = address.rstrip("/").rpartition(":")[2]
         with served(*write_site(tmp_path), port=port):
@@ -195,32 +193,3 @@ def test_the_answer_is_marked_in_its_document(page, shared, text, answers, marke
         markAnswers(e);
         return [[...e.querySelectorAll("mark")].map((mark) => mark.textContent), b.textContent];"""
     assert page.ask(script, text, answers) == [marked, text]
-
-
-ROW = {
-    "input": "The keeper of the lighthouse at Skagen was Mette Holm. The wind came from the west. " * 20,
-    "instructions": ["Who kept the lighthouse?"],
-    "outputs": ["Mette Holm"],
-    "evaluation": "f1",
-}
-
-
-@pytest.mark.slow
-def test_from_the_page_to_the_numbers(page, serve, tmp_path, capsys):
-    source = tmp_path / "harbour.jsonl"
-    source.write_text(json.dumps(ROW) + "\n", encoding="utf-8")
-    page.open(f"{serve(source)}jsonl/0/0")
-    page.press("+", "Where did the wind come from?", "\ue004", "the west")  # Tab
-    page.driver.switch_to.active_element.send_keys("\ue009\ue007")  # Ctrl+Enter
-    page.until("return document.getElementById('notice').textContent === 'saved'")
-    cleaned = tmp_path / "harbour.cleaned.jsonl"
-    assert json.loads(cleaned.read_text("utf-8"))["outputs"] == ["Mette Holm", "the west"]
-
-    words = ("--leval-data", str(cleaned), "--lengths=1200", "--model=mock:perfect", f"--results-dir={tmp_path}")
-    command = [sys.executable, "-m", "pytest", "benchmarks", *words, "--run-name=r"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
-    assert "2 scored" in done.stdout, done.stdout + done.stderr
-    run = str(tmp_path / "r")
-    assert needlework.main(["leval-export", run]) == 0
-    assert needlework.main(["score", "leval", f"{run}/leval"]) == 0
-    assert capsys.readouterr().out.count("2 of 2") == 2
