@@ -75,18 +75,6 @@ def test_each_outcome_alone_keeps_or_breaks_a_pass(outcome, text):
     assert outcome in SCORED or state("score >= 0", [record(outcome=outcome)]) == "fail", "nothing is scored"
 
 
-@pytest.mark.parametrize("outcome", [*SCORED, *UNSCORED])
-def test_each_outcome_alone_is_a_drop_or_none(outcome):
-    """All 200 were found before. A trial that no longer fits the window is lost, like any other without a score."""
-    score = {"found": 1.0, "partial": 0.5}.get(outcome, 0.0)
-    now = [record(score, outcome=outcome, repeat=i) if i < 40 else record(repeat=i) for i in range(200)]
-    verdict = judged("drop < 0.05", now, trials(200))
-
-    assert verdict.state == ("pass" if outcome == "found" else "fail")
-    assert verdict.value == pytest.approx(0.2 * (1 - score))
-    assert verdict.against == ({outcome: 40} if outcome in UNSCORED else {})
-
-
 def test_samples_decide_and_not_trials():
     """More depths of the same needles do not help: 36 needles pass 0.9 at a first look, however often each is asked."""
     one = judged("score >= 0.5", [record(depth=float(depth)) for depth in range(40)])

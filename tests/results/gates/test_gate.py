@@ -15,7 +15,6 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.pytest_plugin.reports import gate_case
 from needlework.results.compare.command import main
 from needlework.results.gates.decide import gate_rows, judge_gate
 from needlework.results.gates.gate import Verdict, check_scopes, groups_of, parse_gate
@@ -56,21 +55,23 @@ def test_a_gate_has_a_metric_a_limit_a_scope_and_a_grain(text, parts):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "score", "score = 0.9", "accuracy >= 0.9", "score >= 90", "score >= -1", "score >= 1.2.3",
-     "score >= 0.9 per planet", "score >= 0.9 [size<=3]", "score >= 0.9 [task<=niah]", "score >= 0.9 [length<=many]",
-     "score >= 0.9 [depth=a..b]", "score >= 0.9 [length<=1k..2k]", "score >= 0.9 per length per depth",
-     "lower_bound <= 0.9", "drop >= 0.02", "not worse than", "not worse than much", "not worse <= 0.1", "worse"],
+    ("parse", "option", "texts"),
+    [
+        (parse_gate, "--gate", ["", "score", "score = 0.9", "accuracy >= 0.9", "score >= 90", "score >= -1",
+         "score >= 1.2.3", "score >= 0.9 per planet", "score >= 0.9 [size<=3]", "score >= 0.9 [task<=niah]",
+         "score >= 0.9 [length<=many]", "score >= 0.9 [depth=a..b]", "score >= 0.9 [length<=1k..2k]",
+         "score >= 0.9 per length per depth", "lower_bound <= 0.9", "drop >= 0.02", "not worse than",
+         "not worse than much", "not worse <= 0.1", "worse"]),
+        (parse_gate, "--gate.*: no number of trials shows a score of exactly [01]; write score [<>]= 0.",
+         ["score >= 1", "score > 100%", "lower_bound >= 1.0", "score <= 0", "score < 0%"]),
+        (parse_power, "--power", ["", "drop", "drop=0", "drop=5", "drop=0.95", "drop=0.1,base=0", "score=1", "score=0",
+         "score=0.9,base=0.5", "rise=0.1", "drop=0.05 base=0.9"]),
+    ],
 )  # fmt: skip
-def test_a_wrong_gate_is_one_line_that_names_the_option(text):
-    with pytest.raises(InputError, match=r"^--gate[^\n]+$"):
-        parse_gate(text)
-
-
-@pytest.mark.parametrize("text", ["score >= 1", "score > 100%", "lower_bound >= 1.0", "score <= 0", "score < 0%"])
-def test_a_limit_that_no_run_can_show_is_refused_with_one_that_it_can(text):
-    with pytest.raises(InputError, match=r"no number of trials shows a score of exactly [01]; write score [<>]= 0\."):
-        parse_gate(text)
+def test_a_wrong_gate_or_goal_is_one_line_that_names_the_option(parse, option, texts):
+    for text in texts:
+        with pytest.raises(InputError, match=rf"^{option}[^\n]+$"):
+            parse(text)
 
 
 LENGTHS, DEPTHS = (999, 1000, 2000, 2001), (39.999, 40.0, 50.0, 60.0, 60.001, None)
@@ -107,42 +108,38 @@ def test_a_grain_makes_groups_shortest_first():
     assert len(groups("per cell", records)) == 3
 
 
-def check(scope, selected=None, **options):
-    settings = resolve_settings(
-        {"lengths": "400,16k", "depths": "0,50", "model": ["mock:perfect"], **options}, {}, Path()
-    )
-    check_scopes([parse_gate(f"score >= 0.9 {scope}")], grid(settings), selected)
+def problem_of(scope, selected=None, **options):
+    """What is said of the values of a run that a scope does not fit; empty where it fits."""
+    given = {"lengths": "400,16k", "depths": "0,50", "model": ["mock:perfect"]} | options
+    try:
+        check_scopes([parse_gate(f"score >= 0.9 {scope}")], grid(resolve_settings(given, {}, Path())), selected)
+    except InputError as error:
+        return str(error).partition("no cell of this run is in its scope; ")[2]
+    return ""
+
+
+SHORT = {"niah-len400-depth0-code-r0"}  # the cells that -k leaves
 
 
 @pytest.mark.parametrize(
-    ("scope", "values", "selected"),
+    ("scope", "selected", "problem"),
     [
-        ("[length<=100]", "the run has length 400, 16k", None),
-        ("[depth=60..100]", "the run has depth 0, 50", None),
-        ("[task=niah, length=64k]", "the run has task niah; length 400, 16k", None),
-        ("[retriever=bm25]", "the run has retriever none", None),
-        ("[model=gpt]", "the run has model mock:perfect", None),
-        ("[language=zh]", "the run has language en", None),
-        ("[needle=code_absent]", "the run has needle code", None),
-        # Cells that -k leaves out.
-        ("[length=16k]", "the run has length 400", {"niah-len400-depth0-code-r0"}),
-    ],
-)
-def test_a_scope_that_fits_no_cell_is_refused_with_the_values_of_the_run(scope, values, selected):
-    with pytest.raises(InputError, match=f"no cell of this run is in its scope; {values}$"):
-        check(scope, selected)
-
-
-@pytest.mark.parametrize(
-    ("scope", "selected", "options"),
-    [
-        ("", None, {}), ("[task=niah, depth=40..60]", None, {}), ("[model=mock:perfect, language=en]", None, {}),
-        ("[task=niah@test_own]", None, {}), ("[length=400]", {"niah-len400-depth0-code-r0"}, {}),
-        ("[needle=code_absent]", None, {"controls": "absent", "needle_set": "codes"}),
+        ("", None, ""), ("[task=niah, depth=40..60]", None, ""), ("[model=mock:perfect, language=en]", None, ""),
+        ("[task=niah@test_own]", None, ""), ("[length=400]", SHORT, ""),
+        ("[length=16k]", SHORT, "the run has length 400"), ("[length<=100]", None, "the run has length 400, 16k"),
+        ("[depth=60..100]", None, "the run has depth 0, 50"), ("[language=zh]", None, "the run has language en"),
+        ("[task=niah, length=64k]", None, "the run has task niah; length 400, 16k"),
+        ("[retriever=bm25]", None, "the run has retriever none"),
+        ("[model=gpt]", None, "the run has model mock:perfect"),
+        ("[needle=code_absent]", None, "the run has needle code"),
     ],
 )  # fmt: skip
-def test_a_scope_that_fits_is_taken(scope, selected, options):
-    check(scope, selected, **options)
+def test_a_scope_that_fits_no_cell_is_refused_with_the_values_of_the_run(scope, selected, problem):
+    assert problem_of(scope, selected) == problem
+
+
+def test_a_scope_may_name_a_control():
+    assert problem_of("[needle=code_absent]", controls="absent", needle_set="codes") == ""
 
 
 def test_a_gate_is_a_heading_and_a_line_for_each_group():
@@ -197,16 +194,6 @@ def test_the_report_gets_a_row_with_what_counts_as_a_miss():
 
     assert (row.gate, row.group, row.verdict, row.n) == ("score >= 0.5", "all", "pass", 49)
     assert row.remark == "9 empty of the n"
-
-
-@pytest.mark.parametrize(("hits", "outcome"), [(5, "skipped"), (60, "passed")])
-def test_a_case_has_its_facts_as_properties_and_no_brackets_in_its_name(hits, outcome):
-    call, end = gate_case(judged("score >= 0.9 [length<=1k]", trials(hits)))
-    facts = dict(end.user_properties)
-
-    assert call.nodeid == end.nodeid == "gate::score >= 0.9 (length<=1k) (all)"
-    assert (call.outcome, facts["n"], facts["samples"]) == (outcome, hits, hits)
-    assert facts.get("more_samples") == facts.get("more_trials") == (37 if hits == 5 else None)
 
 
 A, B, C = (Cell("niah", length, depth, "code", 1) for length, depth in ((400, 0.0), (400, 50.0), (600, 0.0)))
@@ -381,13 +368,6 @@ def test_options_that_need_each_other_are_refused_alone(options, message):
 )  # fmt: skip
 def test_a_goal_is_a_drop_or_a_score(text, goal):
     assert parse_power(text) == goal
-
-
-@pytest.mark.parametrize("text", ["", "drop", "drop=0", "drop=5", "drop=0.95", "drop=0.1,base=0", "score=1", "score=0",
-                                  "score=0.9,base=0.5", "rise=0.1", "drop=0.05 base=0.9"])  # fmt: skip
-def test_a_wrong_goal_is_one_line_that_names_the_option(text):
-    with pytest.raises(InputError, match=r"^--power: "):
-        parse_power(text)
 
 
 @pytest.mark.parametrize("parse", [parse_gate, parse_power])
