@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.results.judging import ask
 from needlework.results.judging.ask import ask_all, question_to
-from needlework.results.score import main
 from needlework.results.statistics.agreement import agreement, ordinal_alpha, weighted_kappa
 from needlework.scoring.judges.judges import read_choice
 from tests.published_rows import write_copy
@@ -41,9 +40,6 @@ class Judge:
             assert self.closed.wait(10)
             raise RuntimeError("the run is over")
         return "[[A]]"
-
-    def shortened(self, text, around):
-        return text
 
     def close(self):
         self.closed.set()
@@ -107,19 +103,15 @@ def test_questions_cut_off_by_closing_the_judge_are_not_in_the_file(path):
     assert path.read_text() == ""
 
 
-def test_damaged_lines_are_asked_again(path):
+def test_damaged_lines_are_asked_again_and_a_file_that_has_only_begun_is_gone_on_with(path):
     rows_after(Judge(), path, "one", "two", "three")
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], lines[1][:-9], '{"key": 5}', "[]", lines[2], '{"key":"half']))
+    damaged = "\n".join([lines[0], lines[1][:-9], '{"key": 5}', "[]", lines[2], '{"key":"half'])
     judge = Judge()
     questions = [question_to(judge, "s", user) for user in ("one", "two", "three")]
-    assert ask_all(questions, judge, read_choice, path, fields=lambda *_: {}).count == 1
-
-
-@pytest.mark.parametrize("content", ["", '{"key":"', '{"ke'])
-def test_a_file_that_has_only_begun_is_gone_on_with(path, content):
-    path.write_text(content)
-    assert len(rows_after(Judge(), path, "one")) == 1
+    for content, count in ((damaged, 1), ("", 3), ('{"key":"', 3), ('{"ke', 3)):
+        path.write_text(content)
+        assert ask_all(questions, judge, read_choice, path, fields=lambda *_: {}).count == count
 
 
 def test_two_runs_never_write_one_file(path):
@@ -137,12 +129,10 @@ def test_two_runs_never_write_one_file(path):
 def test_answers_are_judged_and_counted_by_question_and_category(tmp_path, capsys):
     rows = [{"question_id": number, "prediction": text} for number, text in ((1, "12"), (3, " "), (99, "?"))]
     rows.append({"id": "q002", "prediction": "May"})
-    answers, out = tmp_path / "a.jsonl", tmp_path / "out.json"
-    answers.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    words = ["aa-lcr", str(answers), "--data", write_copy(tmp_path), "--judge", "mock:judge=1", "--out", str(out)]
+    answers, out = write_rows(tmp_path / "a.jsonl", rows), tmp_path / "out.json"
+    words = ("--data", write_copy(tmp_path), "--judge", "mock:judge=1", "--out", out)
 
-    assert main(words) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output(capsys, "score", "aa-lcr", answers, *words).splitlines()
     assert lines[0].startswith("AA-LCR 1.1, a.jsonl: 66.7 % (95 % interval ")
     assert lines[0].endswith(", n = 3, 3 of 4 questions")
     assert lines[1:4] == [
@@ -156,11 +146,9 @@ def test_answers_are_judged_and_counted_by_question_and_category(tmp_path, capsy
 
 
 def test_answers_without_questions_of_the_data_are_refused(tmp_path, capsys):
-    answers = tmp_path / "a.jsonl"
-    answers.write_text('{"prediction": "12"}\n', encoding="utf-8")
-
-    assert main(["aa-lcr", str(answers), "--data", write_copy(tmp_path), "--judge", "mock:judge"]) == 2
-    assert "has no question_id of the data" in capsys.readouterr().err
+    words = ("--data", write_copy(tmp_path), "--judge", "mock:judge")
+    answers = write_rows(tmp_path / "a.jsonl", [{"prediction": "12"}])
+    assert "has no question_id of the data" in refusal(capsys, "score", "aa-lcr", answers, *words)
 
 
 # Four observers, twelve units, marks missing: Krippendorff (2011), part C; the ordinal alpha is 0.815.

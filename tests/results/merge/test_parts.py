@@ -4,7 +4,6 @@ import json
 import os
 from datetime import UTC, datetime
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,59 +14,31 @@ from needlework.core.errors import InputError
 from needlework.core.record import FINAL
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.merge.command import merged_manifest, union
-from needlework.results.merge.parts import RunPart, absent_shards, main, progress_of_run, total_of
+from needlework.results.merge.parts import RunPart, main, progress_of_run, total_of
 from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
-from needlework.results.records.run_folder import Planned, write_shard_file
+from needlework.results.records.run_folder import write_shard_file
 from needlework.results.statistics.comparison.provenance import changed_parts
 from tests.results.builders import new_record
 
-MODEL = {
-    "spec": "openai:m",
-    "server": "http://a:8000/v1",
-    "window": 8192,
-    "window_source": "vLLM /v1/models",
-    "server model_path": "m.gguf",
-    "server total_slots": "4",
-    "kernels": "onednn",
-    "calibration chat user": "exact, +0 tokens",
-}
 
+def test_models_and_texts_that_differ_are_named():
+    harmless = ("server", "window_source", "server total_slots", "kernels")
+    facts = {"window": 8192, "server model_path": "m.gguf", "calibration chat user": "exact, +0 tokens"}
+    others = {"window": 4096, "server model_path": "q4.gguf", "calibration chat user": "exact, +23 tokens"}
+    one, other = (
+        {"models": {"m": model | dict.fromkeys(harmless, word)}, "prompts": {"x": word}, "embedders": {"x": word}}
+        for word, model in (("one", facts), ("two", others))
+    )
 
-@pytest.mark.parametrize(
-    ("change", "lines"),
-    [
-        ({"window": 4096}, ["models m: window 8192 / 4096"]),
-        ({"server model_path": "q4.gguf"}, ["models m: server model_path m.gguf / q4.gguf"]),
-        ({"calibration chat user": "exact, +23 tokens"},
-         ["models m: calibration chat user exact, +0 tokens / exact, +23 tokens"]),
-        # Another address, and facts that only one of them states, are no difference.
-        ({"server": "http://b:8000/v1"}, []), ({"window": None, "window_source": "the server does not tell"}, []),
-        ({"calibration chat user": "failed: a short request failed"}, []), ({"server total_slots": "8"}, []),
-        ({"kernels": "plain"}, []),
-    ],
-)  # fmt: skip
-def test_models_that_differ_are_named(change, lines):
-    assert changed_parts({"models": {"m": MODEL}}, {"models": {"m": MODEL | change}}) == lines
-
-
-@pytest.mark.parametrize("part", ["corpora", "tokenizers", "prompts", "embedders"])
-def test_other_texts_are_named_and_missing_ones_agree(part):
-    one = {part: {"x": "sha one"}, "models": {"m": MODEL}}
-
-    assert changed_parts(one, {part: {"x": "sha two"}}) == [f"{part} x: sha one / sha two"]
-    for other in ({}, {part: {"y": "sha two"}}, {"models": {}}):
-        assert changed_parts(one, other) == []
-
-
-@pytest.mark.parametrize(
-    ("present", "absent"), [((1, 3), []), ((1,), ["shards/3-of-3"]), ((3,), ["shards/1-of-3"])], ids=str
-)
-def test_a_shard_without_cells_is_not_missing(present, absent):
-    counts = (2, 0, 1)
-    parts = [RunPart("", Path(), {}, None, None, (), 0, Planned(number, 3, counts, "all", ())) for number in present]
-
-    assert [shard.part for shard in absent_shards(parts)] == absent
+    assert changed_parts(one, other) == [
+        "prompts x: one / two",
+        "models m: calibration chat user exact, +0 tokens / exact, +23 tokens, "
+        "server model_path m.gguf / q4.gguf, window 8192 / 4096",
+        "embedders x: one / two",
+    ]
+    failed = {"window": None, "calibration chat user": "failed: a short request failed"}
+    assert changed_parts(one, {"models": {"m": facts | failed}}) == []
 
 
 def test_a_merged_run_began_with_its_first_part_and_has_the_changes_of_all(tmp_path):
@@ -107,13 +78,6 @@ def test_the_kind_of_outcome_does_not_depend_on_the_order(outcomes):
     assert ("answer" in kinds) == bool(FINAL & set(outcomes))
 
 
-@given(outcome=OUTCOMES)
-def test_parts_that_agree_are_no_conflict(outcome):
-    (record,), conflicts = union({part: [of(outcome)] for part in "ab"})
-
-    assert (record.timing.part, conflicts) == ("a", [])
-
-
 def test_two_prompts_under_one_name_are_refused_but_not_a_cell_whose_process_died():
     with pytest.raises(InputError, match=r"^RUN: 'b': asked another prompt for niah.* than a: text, needles"):
         union({"a": [of()], "b": [of(key="of another text")]})
@@ -128,6 +92,8 @@ def test_a_part_counts_with_its_last_answer_and_all_trials_are_there():
 
     assert [(record.repeat, record.outcome) for record in records] == [(at, "found") for at in range(3)]
     assert not union({"": again})[0][0].timing.part, "the run's own stay as they are"
+    (record,), conflicts = union({part: [of()] for part in "ab"})
+    assert (record.timing.part, conflicts) == ("a", [])
 
 
 BEGUN = 1_700_000_000.0

@@ -15,9 +15,7 @@ from msgspec import to_builtins
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.record import (
-    PromptFacts,
-)
+from needlework.core.record import PromptFacts
 from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (

@@ -4,27 +4,13 @@ import json
 
 import pytest
 
-from needlework.core.devices import Division, Shard
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_id
-from needlework.core.record import (
-    Record,
-    decode_record,
-    encode_record,
-    label_parts,
-    read_record,
-    record_of,
-)
+from needlework.core.record import Record, decode_record, encode_record, label_parts, read_record, record_of
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import PUBLISHED_TASKS
 from needlework.results.records.manifest import with_known
-from needlework.results.records.run_folder import (
-    Planned,
-    check_run_file,
-    read_shard_file,
-    run_folder,
-    write_shard_file,
-)
+from needlework.results.records.run_folder import check_run_file, run_folder
 from needlework.results.records.samples import (
     began,
     by_test,
@@ -235,14 +221,6 @@ def test_a_session_adds_to_the_facts_that_earlier_ones_learnt():
     }
 
 
-def test_the_plan_of_a_shard_comes_back(tmp_path):
-    plan = Planned(2, 2, (1, 2), "-k depth50", ("test_a.py::a", "test_a.py::b"))
-    write_shard_file(tmp_path / "shards/2-of-2", Division(Shard(2, 2), plan.counts, plan.selection), plan.tests)
-
-    assert read_shard_file(tmp_path / "shards/2-of-2") == plan
-    assert read_shard_file(tmp_path) is None
-
-
 def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):
     inside, outside = tmp_path / "run/inside", tmp_path / "run/outside"
     inside.parent.mkdir()
@@ -256,20 +234,21 @@ def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):
         check_run_file(outside)
 
 
+def folder_of(tmp_path, **options):
+    return run_folder(
+        resolve_settings({"model": ["mock:perfect"], "results_dir": str(tmp_path), **options}, {}, tmp_path)
+    )
+
+
 @pytest.mark.parametrize(("name", "more"), [("r" * 200, "r"), ("é" * 100, "é")])
 def test_a_run_name_has_at_most_200_bytes(name, more, tmp_path):
-    def folder(run_name):
-        given = {"model": ["mock:perfect"], "results_dir": str(tmp_path), "run_name": run_name}
-        return run_folder(resolve_settings(given, {}, tmp_path))
-
-    assert folder(name) == tmp_path / name
+    assert folder_of(tmp_path, run_name=name) == tmp_path / name
     with pytest.raises(InputError, match=r"--run-name: .*up to 200 bytes"):
-        folder(name + more)
+        folder_of(tmp_path, run_name=name + more)
 
 
 def test_an_unnamed_run_has_a_name_that_every_file_system_takes(tmp_path):
-    given = {"model": [f"mock:{'m' * 300}"], "results_dir": str(tmp_path)}
-    assert len(run_folder(resolve_settings(given, {}, tmp_path)).name) < 200
+    assert len(folder_of(tmp_path, model=[f"mock:{'m' * 300}"]).name) < 200
 
 
 @pytest.mark.parametrize("task", [task.name for task in PUBLISHED_TASKS])

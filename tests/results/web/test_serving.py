@@ -1,21 +1,21 @@
 """The server: whom it answers, what a browser is told with every answer, how it starts and ends."""
 
 import json
-import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Thread
 
 import httpx2
 import pytest
 
 from needlework.results.web.app import VARIABLE
+from tests.results.builders import refusal
 from tests.results.web.site import ROOT, TOKEN, Site, opened, served, write_predictions
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -36,6 +36,18 @@ def stranger(site):
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        *((method, "/rating/show", 405) for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS")),
+        *(("GET", f"/static/{name}", 404)
+          for name in ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "%2fetc/passwd", "app.js%00.css", "")),
+    ],
+)  # fmt: skip
+def test_nothing_changes_by_another_method_and_nothing_else_is_static(site, method, path, status):
+    assert site.client.request(method, path).status_code == status
+
+
+@pytest.mark.parametrize(
     "host", ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "127.0.0.1@evil.test", "[::1]", ""]
 )
 def test_a_name_that_is_made_to_point_here_opens_nothing(site, host):
@@ -50,16 +62,6 @@ def test_a_name_that_is_made_to_point_here_opens_nothing(site, host):
 def test_changes_come_from_our_own_pages_alone(site, changed):
     assert site.client.post("/rating/show", headers={**FORM, **changed}).status_code == 403
     assert site.client.post("/rating/show", headers=FORM).status_code == 303
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_nothing_changes_by_another_method(site, method):
-    assert site.client.request(method, "/rating/show").status_code == 405
-
-
-@pytest.mark.parametrize("path", ["../app.py", "%2e%2e/app.py", "..%2fapp.py", "%2fetc/passwd", "app.js%00.css", ""])
-def test_nothing_but_what_is_static_is_static(site, path):
-    assert site.client.get(f"/static/{path}").status_code == 404
 
 
 def test_every_answer_tells_the_browser_to_run_nothing_of_others(site):
@@ -88,10 +90,8 @@ def test_the_token_is_taken_out_of_the_address_for_a_cookie(stranger):
     assert (answer.status_code, answer.headers["location"]) == (303, "/rating/?late=1")
     assert all(word in answer.headers["set-cookie"].lower() for word in ("httponly", "samesite=strict"))
     assert stranger.get("/rating/").status_code == 200
-    assert (
-        stranger.get(f"{stranger.base_url}//evil.test/?token={TOKEN}".replace("///", "//")).headers["location"]
-        == "/evil.test/"
-    )
+    elsewhere = stranger.get(f"{stranger.base_url}//evil.test/?token={TOKEN}".replace("///", "//"))
+    assert elsewhere.headers["location"] == "/evil.test/"
 
 
 def test_the_cookie_of_another_port_opens_nothing(stranger):
@@ -112,41 +112,22 @@ def test_a_name_is_asked_for_first_and_leads_back(site):
 _AT_ONCE_S = 8.0  # the server's own patience is 2 s; the rest is for a busy machine
 
 
-@contextmanager
-def server(*words):
-    with served(*words) as (process, address):
-        yield process, int(address.rstrip("/").rpartition(":")[2])
-
-
 @pytest.fixture
 def folder(tmp_path):
     return write_predictions(tmp_path / "answers", {"alpha": ["yes"]})
 
 
-def cookie(port):
-    return f"needlework-{port}={TOKEN}"
-
-
-def rate(port, name):
-    """Rate the only answer as somebody of this name; whether the server says that it is saved."""
-    headers = {"Origin": f"http://127.0.0.1:{port}", "Cookie": f"{cookie(port)}; needlework-name={name}"}
-    seen = re.search(r'name="seen" value="(\w+)"', _asked(port, "GET", "/rating/0", headers=headers)[1])
-    assert seen
-    form = f"seen={seen[1]}&comment=&rate=0:5"
-    return _asked(port, "POST", "/rating/0/rate", form, {**headers, **FORM})[0] == 303
-
-
-def _asked(port, method, path, body=None, headers=None):
-    with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
-        connection.request(method, path, body, headers or {})
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+def rate(address, name):
+    """Rate the only answer as somebody of this name."""
+    site = Site(address.rstrip("/"), name)
+    site.post("/rating/0/rate", {"seen": site.form("/rating/0")["seen"], "comment": "", "rate": "0:5"})
 
 
 @pytest.mark.parametrize("open_", ["half a request", "a page", "half a change"])
 def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder, open_):
-    with server(folder) as (process, port):
-        host = f"Host: 127.0.0.1:{port}\r\nCookie: {cookie(port)}\r\n"
+    with served(folder) as (process, address):
+        port = httpx2.URL(address).port
+        host = f"Host: 127.0.0.1:{port}\r\nCookie: needlework-{port}={TOKEN}\r\n"
         ours = f"Origin: http://127.0.0.1:{port}\r\n"
         sent = {
             "half a request": "GET / HT",
@@ -157,23 +138,21 @@ def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder, open_):
             browser.sendall(sent.encode())
             time.sleep(0.2)
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=_AT_ONCE_S)
+            _, printed = process.communicate(timeout=_AT_ONCE_S)
     assert process.returncode == 0
-    assert "Traceback" not in said
+    assert "Traceback" not in printed
 
 
 def test_what_was_told_to_be_saved_outlives_a_kill(folder):
     saved: list[str] = []
 
     def save(rater):
-        for at in range(10_000):
-            try:
-                if rate(port, f"{rater}-{at}"):
-                    saved.append(f"{rater}-{at}")
-            except OSError:
-                return
+        with suppress(httpx2.TransportError):  # the server is gone
+            for at in range(10_000):
+                rate(address, f"{rater}-{at}")
+                saved.append(f"{rater}-{at}")
 
-    with server(folder) as (process, port):
+    with served(folder) as (process, address):
         savers = [Thread(target=save, args=(rater,)) for rater in range(3)]
         for each in savers:
             each.start()
@@ -187,44 +166,36 @@ def test_what_was_told_to_be_saved_outlives_a_kill(folder):
 
 
 def test_two_servers_share_a_file_of_ratings(folder):
-    with server(folder) as (_, one), server(folder) as (_, two):
-        threads = [Thread(target=rate, args=(port, f"{port}-{at}")) for port in (one, two) for at in range(10)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+    with served(folder) as (_, one), served(folder) as (_, two):
+        names = [(address, f"{number}-{at}") for number, address in enumerate((one, two)) for at in range(10)]
+        with ThreadPoolExecutor(20) as pool:
+            list(pool.map(lambda words: rate(*words), names))
     assert len(json.loads((folder / "ratings.json").read_text("utf-8"))["raters"]) == 20
 
 
-@pytest.mark.parametrize("words", [("--port", "99999"), ("--state", "."), ("--state", "/dev/null/x")])
-def test_what_cannot_be_served_is_refused_in_one_line(folder, words):
-    command = [sys.executable, "-m", "needlework", "serve", str(folder), *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
-    assert done.returncode == 2
-    assert done.stderr.startswith(("needlework serve: --port: ", "needlework serve: file: "))
-    assert done.stderr.count("\n") == 1
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [("--port", "99999", "--port: "), ("--state", ".", "file: "), ("--state", "/dev/null/x", "file: ")],
+)
+def test_what_cannot_be_served_is_refused_in_one_line(folder, capsys, option, value, problem):
+    assert refusal(capsys, "serve", folder, option, value).startswith(f"needlework serve: {problem}")
 
 
-def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder):
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
     command = [sys.executable, "-m", "needlework", "serve", str(folder), "--port", "0"]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        found = re.match(r"http://127\.0\.0\.1:(\d+)(/\?token=[\w-]{32}) ", process.stdout.readline())
+        found = re.match(r"(http://127\.0\.0\.1:\d+)(/\?token=[\w-]{32}) ", process.stdout.readline())
         assert found
-        with closing(HTTPConnection("127.0.0.1", int(found[1]), timeout=10)) as connection:
-            connection.request("GET", found[2])
-            answer = connection.getresponse()
-            assert answer.status == 303
-            assert "HttpOnly" in answer.headers["set-cookie"]
-        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
-        for origin in ("http://evil.test", f"http://127.0.0.1:{found[1]}"):
-            with closing(HTTPConnection("127.0.0.1", int(found[1]), timeout=10)) as connection:
-                connection.request("GET", "/", headers={**upgrade, "Origin": origin, "Sec-WebSocket-Key": "a" * 24})
-                answer = connection.getresponse()
-                assert answer.status == 403
-                assert answer.headers["x-frame-options"] == "DENY"
+        answer = httpx2.get(found[1] + found[2], trust_env=False)
+        assert answer.status_code == 303
+        assert "HttpOnly" in answer.headers["set-cookie"]
+        upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+        for origin in ("http://evil.test", found[1]):
+            words = {**upgrade, "origin": origin, "sec-websocket-key": "a" * 24}
+            answer = httpx2.get(found[1], headers=words, trust_env=False)
+            assert answer.status_code == 403
+            assert answer.headers["x-frame-options"] == "DENY"
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=_AT_ONCE_S)[1] == ""  # the terminal is not filled by others
