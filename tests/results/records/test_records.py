@@ -235,9 +235,8 @@ def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):
 
 
 def folder_of(tmp_path, **options):
-    return run_folder(
-        resolve_settings({"model": ["mock:perfect"], "results_dir": str(tmp_path), **options}, {}, tmp_path)
-    )
+    given = {"model": ["mock:perfect"], "results_dir": str(tmp_path)} | options
+    return run_folder(resolve_settings(given, {}, tmp_path))
 
 
 @pytest.mark.parametrize(("name", "more"), [("r" * 200, "r"), ("é" * 100, "é")])
