@@ -37,11 +37,6 @@ def write_run(tmp_path):
     return write
 
 
-def content_of(path):
-    """The configurations of a comparison.json."""
-    return json.loads(path.read_text(encoding="utf-8"))["configurations"]
-
-
 def test_a_regression_is_shown_listed_and_drawn(write_run, tmp_path, capsys):
     a, b = write_run("old"), write_run("new", lambda length, depth: depth == 50, model="mock-2")
     out = tmp_path / "pictures"
@@ -176,7 +171,6 @@ def series(write_run):
                 manifest={
                     "started": f"2026-0{3 - number}-01T00:00:00+00:00",
                     "models": {f"out/{name}": {"weights_sha256": weights[name]}},
-                    "tokenizers": {name: "c" * 64},
                 },
                 model=f"out/{name}",
             )
@@ -187,25 +181,25 @@ def series(write_run):
 
 def test_a_series_is_put_in_order_and_each_compared_with_the_one_before(series, tmp_path, capsys):
     out, copy = tmp_path / "out", tmp_path / "copy.json"
-    order = ("--order", "step", "--base", "previous", "--fail-if", "worse")
+    options = ("--labels", "mid, early, late", "--order", "step", "--base", "previous", "--fail-if", "worse")
 
-    printed = output(capsys, "compare", *series, *order, "--json", copy, "--out", out, code=1)
-    assert [(each["configuration"], each["compared_with"], each["verdict"]) for each in content_of(copy)] == [
-        ("step-500", None, None),
-        ("step-1k", "step-500", "no difference shown"),
-        ("step-2k", "step-1k", "worse"),
-    ]
-    same = f"step-1k and step-2k are the same weights (sha256 {'b' * 12})"
+    printed = output(capsys, "compare", *series, *options, "--json", copy, "--out", out, code=1)
     content = json.loads(copy.read_text(encoding="utf-8"))
+    assert [(each["configuration"], each["compared_with"], each["verdict"]) for each in content["configurations"]] == [
+        ("early", None, None),
+        ("mid", "early", "no difference shown"),
+        ("late", "mid", "worse"),
+    ]
+    same = f"mid and late are the same weights (sha256 {'b' * 12})"
     assert (content["schema"], content["same_weights"]) == ("needlework-comparison-1", [same])
     assert f"\n  {same}\n" in printed
     assert same in (out / "report.html").read_text(encoding="utf-8")
     assert {path.name for path in out.iterdir() if path.suffix != ".png"} == {
         "report.html", "scores.svg", "comparison.json",
-        "difference-step_1k-niah-code.svg", "difference-step_2k-niah-code.svg",
+        "difference-mid-niah-code.svg", "difference-late-niah-code.svg",
     }  # fmt: skip
     drawn = " ".join("".join(ElementTree.parse(out / "scores.svg").getroot().itertext()).split())
-    assert "Compared with the run before it, worse: step-2k (-" in drawn
+    assert "Compared with the run before it, worse: late (-" in drawn
 
 
 @pytest.mark.parametrize(
@@ -215,52 +209,34 @@ def test_runs_stand_in_the_order_wanted(series, order, names):
     assert list(collect_runs(list(map(Path, series)), order)) == [NAMES[at] for at in names]
 
 
-def test_runs_have_labels_and_one_tokenizer_is_no_difference(series, tmp_path, capsys):
-    options = ("--labels", "new, old", "--order", "name", "--format", "svg", "--out", tmp_path / "out")
-
-    printed = output(capsys, "compare", *series[:2], *options)
-    assert "\n  A: new (out/step-1k): " in printed
-    assert "\n  B: old (out/step-500): " in printed
-    assert "tokenizers" not in printed
-    assert [each["configuration"] for each in content_of(tmp_path / "out" / "comparison.json")] == ["new", "old"]
-
-
 @pytest.fixture
 def write(tmp_path):
     """Write a run into `runs/NAME`."""
     return lambda name, right=12, **options: run_of(tmp_path / "runs" / name, right, **options)
 
 
-def test_nights_stand_by_date_and_a_fall_is_told(write, tmp_path, capsys):
-    for name, right, day in (("c", 12, 1), ("a", 12, 2), ("b", 0, 3)):
-        write(name, right, day=day)
+def test_nights_stand_by_date_a_fall_is_told_and_a_night_of_errors_alone_is_named(write, tmp_path, capsys):
+    for day, (name, right, failed) in enumerate((("d", 12, 0), ("c", 12, 4), ("b", 12, 24), ("a", 0, 0)), start=1):
+        write(name, right, failed=failed, day=day)
     out = tmp_path / "out"
 
     assert exit_code("history", tmp_path / "runs", "--out", out) == 0
     printed = output(capsys, "history", tmp_path / "runs", "--out", out, "--fail-if", "worse", code=1).splitlines()
     assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
-    assert [line.split()[2] for line in printed[2:5]] == ["c", "a", "b"]
-    fall = "fell between 2026-01-02 00:00 and 2026-01-03 00:00, from 100 to 0 % (-100.0 points; p <0.001, Holm)"
+    assert [line.split()[2:4] for line in printed[2:5]] == [["d", "100"], ["c", "(4"], ["a", "0"]]
+    fall = "fell between 2026-01-02 00:00 and 2026-01-04 00:00, from 91.7 to 0 % (-91.7 points; p <0.001, Holm)"
     assert printed[5].strip() == fall
+    assert printed[6] == "  4 error: counted as misses"
+    assert "mock · b is not ranked: all of its trials failed (24 errors)" in printed
     (series,) = json.loads((out / "history.json").read_text(encoding="utf-8"))["series"]
-    assert [run["run"] for run in series["runs"]] == ["c", "a", "b"]
+    assert [(run["run"], run["score_with_misses"]) for run in series["runs"]] == [
+        ("d", 1),
+        ("c", pytest.approx(20 / 24)),
+        ("a", 0),
+    ]
     assert series["changes"][0]["words"] == fall
     assert fall.partition("; p")[0] in (out / "report.html").read_text(encoding="utf-8")
     assert (out / "history-niah.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(write, tmp_path, capsys):
-    for day, failed in ((1, 0), (2, 4), (3, 24), (4, 0)):
-        write(f"n{day}", day=day, failed=failed)
-
-    printed = output(capsys, "history", tmp_path / "runs").splitlines()
-    assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
-    assert [line.split()[2:4] for line in printed[2:5]] == [["n1", "100"], ["n2", "(4"], ["n4", "100"]]
-    assert printed[5].strip().startswith("no change is shown")
-    assert printed[6] == "  4 error: counted as misses"
-    assert "mock · n3 is not ranked: all of its trials failed (24 errors)" in printed
-    (series,) = json.loads((tmp_path / "runs" / "history" / "history.json").read_text(encoding="utf-8"))["series"]
-    assert [run["score_with_misses"] for run in series["runs"]] == pytest.approx([1, 20 / 24, 1])
 
 
 @pytest.mark.parametrize(
@@ -288,7 +264,11 @@ def rows(folder):
 def test_a_folder_of_runs_is_ranked_printed_and_written(write, tmp_path, capsys):
     write("a", model="good")
     write("matrix/b", 0, model="poor")
-    for number in range(5):
+    write("c", model="flaky", failed=6)
+    write("d", 6, model="twice", day=1)
+    write("e", 6, model="twice", day=2, failed=24)
+    write("f", model="dead", failed=24)
+    for number in range(4):
         write(f"cut{number}", model=f"early{number}", planned=99)
     for name, text in (("a/rescored-x", "no run of its own"), ("damaged", "{")):
         (tmp_path / "runs" / name).mkdir()
@@ -297,39 +277,26 @@ def test_a_folder_of_runs_is_ranked_printed_and_written(write, tmp_path, capsys)
 
     printed = output(capsys, "leaderboard", tmp_path / "runs").splitlines()
     assert printed[0] == "niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
-    assert [line.split()[:2] for line in printed[2:4]] == [["1", "good"], ["2", "poor"]]
+    ranked = [line.strip().split("  ")[1].strip() for line in printed[2:6]]
+    assert ranked == ["good", "flaky (6 errors)", "twice", "poor"]
     assert "early0 is not ranked: interrupted after 24 of 99 trials" in printed
+    assert "dead is not ranked: all of its trials failed (24 errors)" in printed
     assert any(line.startswith("damaged cannot be read: ") for line in printed)
     names = ["report.html", "leaderboard.csv", "leaderboard.md", "scores-niah.png", "scores-niah.svg"]
     assert printed[-5:] == [str(folder / name) for name in names]
-    columns = ("model", "run", "rank_best", "rank_worst", "score_4000")
-    assert [tuple(row[name] for name in columns) for row in rows(folder)] == [
-        ("good", "a", "1", "1", "1.0"),
-        ("poor", "matrix/b", "2", "2", "0.0"),
+    columns = ("model", "run", "rank_best", "rank_worst", "scored", "errors", "invalid", "score_with_misses")
+    assert [[row[name] for name in columns] for row in rows(folder)] == [
+        ["good", "a", "1", "3", "24", "0", "0", "1.0"],
+        ["flaky", "c", "1", "3", "18", "6", "0", "0.75"],
+        ["twice", "d", "1", "4", "24", "0", "0", "0.5"],
+        ["poor", "matrix/b", "3", "4", "24", "0", "0", "0.0"],
     ]
-    assert "| 1 | good | 100 (" in (folder / "leaderboard.md").read_text(encoding="utf-8")
+    assert [row["score_4000"] for row in rows(folder)] == ["1.0", "1.0", "0.5", "0.0"]
+    assert "| 1–3 | good | 100 (" in (folder / "leaderboard.md").read_text(encoding="utf-8")
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<bdi>good</bdi>" in page
-    assert (page.count('class="notice notes'), page.count("is not ranked: interrupted after")) == (1, 5)
-    assert "<summary>3 more</summary>" in page  # one box, however many notes
-
-
-def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(write, tmp_path, capsys):
-    write("a", model="good")
-    write("b", model="flaky", failed=6)
-    write("c", model="dead", failed=24)
-    write("d", 6, model="twice", day=1)
-    write("e", 6, model="twice", day=2, failed=24)
-
-    printed = output(capsys, "leaderboard", tmp_path / "runs").splitlines()
-    assert [line.strip().split("  ")[1].strip() for line in printed[2:5]] == ["good", "flaky (6 errors)", "twice"]
-    assert "dead is not ranked: all of its trials failed (24 errors)" in printed
-    columns = ("model", "run", "scored", "errors", "invalid", "score_with_misses")
-    assert [tuple(row[name] for name in columns) for row in rows(tmp_path / "runs" / "leaderboard")] == [
-        ("good", "a", "24", "0", "0", "1.0"),
-        ("flaky", "b", "18", "6", "0", "0.75"),
-        ("twice", "d", "24", "0", "0", "0.5"),
-    ]
+    assert (page.count('class="notice notes'), page.count("is not ranked: interrupted after")) == (1, 4)
+    assert "<summary>4 more</summary>" in page  # one box, however many notes
 
 
 @pytest.mark.slow

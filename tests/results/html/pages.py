@@ -9,10 +9,8 @@ from html.parser import HTMLParser
 from itertools import product
 from typing import Any
 
-from needlework.core.grid import Cell
 from needlework.core.record import Record
 from needlework.results.statistics.panels import OUTCOMES
-from tests.results.builders import changed
 
 MakeRecord = Callable[..., Record]
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
@@ -71,31 +69,16 @@ class Page(HTMLParser):
         return [row[3:] for row in self.details()]
 
 
-def grid(make_record, columns, rows, **fields):
-    """`columns` x `rows` trials with prompt facts and hashes as runs have them; the far middle is wrong."""
+def grid(make_record, columns, rows):
+    """`columns` x `rows` trials, each with a hash, which cannot be packed; the far middle is wrong."""
     records = []
     for column, row in product(range(columns), range(rows)):
-        depth, name = 100.0 * row / max(1, rows - 1), f"{column}-{row}"
+        depth, digest = 100.0 * row / (rows - 1), sha256(f"{column}-{row}".encode()).hexdigest()
         found = column < columns / 2 or not rows / 3 < row < rows * 2 / 3
-        digest = sha256(name.encode()).hexdigest()
-        case = Cell("niah", 1000 * (column + 1), depth, "code").id
-        needle = {
-            "name": "code", "requested": depth, "depth": depth, "tokens_before": 99 * row, "tokens": 12,
-            "before": f"{digest} stands before it at {row} ", "text": "The code is 4711.",
-            "after": f" and {digest[::-1]} after it",
-        }  # fmt: skip
-        prompt = {
-            "tokens": 1000 * column + 980, "context_tokens": 1000 * column + 900, "slack": 1, "template": "chat",
-            "sha256": digest, "filler_sha256": digest[::-1], "needles": [needle],
-        }  # fmt: skip
-        record = make_record(
-            length=1000 * (column + 1), depth=depth, outcome="found" if found else "wrong", key=digest, prompt=prompt,
-            why="the answer has the value" if found else "the value is not in the answer",
-            response={"text": f"It is {'4711' if found else name}.", "finish_reason": "stop", "prompt_tokens": 980},
-            id=case, nodeid=f"benchmarks/test_niah.py::test_niah[{case}]",
-            timing={"latency_s": 0.25 + column / 777, "ttft_s": 0.1 + row / 777, "attempts": 1, "worker": "gw0"},
-        )  # fmt: skip
-        records.append(changed(record, **fields))
+        at = {"length": 1000 * (column + 1), "depth": depth, "outcome": "found" if found else "wrong"}
+        needle = {"depth": depth, "before": digest, "text": "The code is 4711.", "after": digest[::-1]}
+        prompt = {"tokens": 980, "sha256": digest, "needles": [needle]}
+        records.append(make_record(**at, key=digest, prompt=prompt))
     return records
 
 
