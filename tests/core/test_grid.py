@@ -45,12 +45,6 @@ cells = st.builds(
 )
 
 
-def test_the_id_reads_as_documented():
-    assert Cell("niah", 4000, 50.0, "code").id == "niah-len4000-depth50-code-r0"
-    assert Cell("niah", 4000, 99.104, "code").id == "niah-len4000-depth99.104-code-r0"
-    assert Cell("parallel", 4000, None, "codes", 2, "smollm2").id == "parallel-len4000-depthall-codes-r2-smollm2"
-
-
 @given(cells)
 def test_an_id_says_which_cell_it_is(cell):
     assert parse_id(cell.id) == cell
@@ -265,10 +259,6 @@ CELLS = st.lists(
 )
 
 
-def cost(cell):
-    return cell.length * (32_768 + cell.length)
-
-
 @given(CELLS, st.integers(1, 9), st.randoms())
 def test_shards_are_all_cells_split_no_haystack_are_fair_and_the_same_in_any_order(drawn, of, chance):
     tests = dict(enumerate(drawn))
@@ -285,7 +275,7 @@ def test_shards_are_all_cells_split_no_haystack_are_fair_and_the_same_in_any_ord
 
     shares, units = shared_out(drawn, of), {}
     for cell in set(drawn):
-        units[cell.haystack_id] = units.get(cell.haystack_id, 0) + cost(cell)
+        units[cell.haystack_id] = units.get(cell.haystack_id, 0) + cell.length * (32_768 + cell.length)
     loads = [sum(units[unit] for unit, owner in shares.items() if owner == number) for number in range(1, of + 1)]
     assert max(loads) <= sum(loads) / of + max(units.values(), default=0)
 

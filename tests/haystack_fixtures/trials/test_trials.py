@@ -211,27 +211,19 @@ ANOTHER_SUITE = {
     "leval_truncation": "compat", "leval_length_hint": False, "no_truncate": True, "chunk_size": "77",
     "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7", "data_cut": "compat", "data_window": 7,
 }  # fmt: skip
+AXES = ("lengths", "depths", "spread", "window", "repeats")
 NOT_OF_THE_SUITE = {
-    "lengths": "an axis: the cell has it",
-    "depths": "an axis: what is asked has them",
-    "spread": "an axis: the cell has it",
-    "window": "an axis: the cell has it",
-    "repeats": "an axis: the cell has it",
-    "controls": "the cell's needle names its control",
-    "variants": "the cell's needle names it",
+    **dict.fromkeys(AXES, "an axis: the cell has it"),
+    **dict.fromkeys(("controls", "variants"), "the cell's needle names it"),
+    **dict.fromkeys(("data_where", "data_limit"), "the cell's needle names the row"),
+    **dict.fromkeys(("documents", "leval_data", "data"), "the material has their hashes, wherever they lie"),
+    **dict.fromkeys(("questions_model_api_key_env", "embedder_api_key_env"), "a secret's name"),
     "judge_by_default": "it says who scores, and changes no prompt",
     "retriever": "the cell's needle names it, and the material what it does",
-    "documents": "the material has their hashes, wherever they lie",
-    "leval_data": "the material has its hash, wherever it lies",
-    "data": "the corpus has its hash, wherever it lies",
-    "data_where": "the cell's needle names the row",
-    "data_limit": "the cell's needle names the row",
     "vote": "it makes repeats",
     "questions_model": "the questions that it writes are the cells' own",
     "questions_model_base_url": "where the writer is reached",
-    "questions_model_api_key_env": "a secret's name",
     "embedder_base_url": "the material has the embedder's identity",
-    "embedder_api_key_env": "a secret's name",
 }
 ANOTHER_CELL = {"task": "parallel", "length": 8000, "depth": 60.0, "needle": "city", "repeat": 1}
 NOT_OF_THE_CELL = {"model": "the recipe has the model, and what can change its answers"}
@@ -244,11 +236,13 @@ ANOTHER_ASKED = {
     "needles": (), "depths": (60.0,), "question": "Which code?", "distractors": ("A door is shut.",),
     "introduction": "Examples:\n", "answer_prefix": "The code is", "material": "sha256 of another text",
 }  # fmt: skip
-DRAWN = "drawn from seed, cell, suite and material, by the task's version"
-NOT_OF_WHAT_IS_ASKED = dict.fromkeys(
-    ("context", "search", "follow_up", "joint", "abstains", "verbatim", "avoid"),
-    DRAWN,
-) | dict.fromkeys(("answer", "reference", "needed"), "no part of the prompt")
+NOT_OF_WHAT_IS_ASKED = {
+    **dict.fromkeys(("answer", "reference", "needed"), "no part of the prompt"),
+    **dict.fromkeys(
+        ("context", "search", "follow_up", "joint", "abstains", "verbatim", "avoid"),
+        "drawn from seed, cell, suite and material, by the task's version",
+    ),
+}
 
 
 @pytest.fixture(scope="module")
