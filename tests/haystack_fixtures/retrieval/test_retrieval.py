@@ -90,12 +90,6 @@ def test_a_chunk_ends_with_a_paragraph_before_a_line_a_sentence_a_word():
         assert len(piece) % 2 == 0
 
 
-def test_sizes_are_characters_or_tokens():
-    assert chunking("1000", "200") == Chunking(1000, 200, "characters")
-    assert chunking("1024t", "0") == Chunking(1024, 0, "tokens")
-    assert chunking("512t", "64t") == Chunking(512, 64, "tokens")
-
-
 @pytest.mark.parametrize(
     ("size", "overlap", "said"),
     [
@@ -201,36 +195,32 @@ def test_everything_that_decides_what_is_found_is_in_the_recipe(retrieval):
     assert len(recipes) == 11  # BM25 has no embedder
 
 
-CHUNKS = [
-    "The ferry ran on Thursdays only.",
-    "The pear tree stood behind the mill.",
-    "梨树在磨坊后面。",
-    "渡船只在星期四开。",
-]
-
-
 def test_the_chunk_that_shares_the_words_comes_first_and_without_known_words_none_does():
-    for place, question in enumerate(
-        ("When did the ferry run?", "Which TREE was behind the mill?", "梨树在哪里？", "渡船什么时候开？")
-    ):
-        assert np.argmax(bm25_index(CHUNKS)(question)) == place
+    of_question = {
+        "When did the ferry run?": "The ferry ran on Thursdays only.",
+        "Which TREE was behind the mill?": "The pear tree stood behind the mill.",
+        "梨树在哪里？": "梨树在磨坊后面。",
+        "渡船什么时候开？": "渡船只在星期四开。",
+    }
+    scores_of = bm25_index(list(of_question.values()))
+    assert [np.argmax(scores_of(question)) for question in of_question] == [0, 1, 2, 3]
     assert search_words("The Ferry\u2019s ﬁre, ＡＢＣ!") == ["the", "ferry", "s", "fire", "abc"]
     assert search_words("梨树在") == ["梨", "树", "在", "梨树", "树在"]
-    assert bm25_index(CHUNKS)("xyzzy ?!").tolist() == [0, 0, 0, 0]
+    assert scores_of("xyzzy ?!").tolist() == [0, 0, 0, 0]
     assert bm25_index(["!!", "..."])("ferry").tolist() == [0, 0]
 
 
 KEY = "EMBEDDER_KEY"
 
 
-def embedder(url, tmp_path, *, retries=0):
+def embedder(url, tmp_path, retries=0):
     connection = ServerOptions(base_url=url, api_key_env=KEY, timeout_s=5, retries=retries)
     return load_embedder("openai:words", connection, tmp_path)
 
 
-def refused(url, tmp_path, **options):
+def refused(url, tmp_path):
     with pytest.raises(InputError) as caught:
-        embedder(url, tmp_path, **options).embed(["a", "b"], False)
+        embedder(url, tmp_path).embed(["a", "b"], False)
     said = str(caught.value)
     assert said.startswith("--embedder: 'openai:words': ")
     return said
@@ -288,8 +278,7 @@ def test_a_key_that_a_server_quotes_is_not_shown(tmp_path, monkeypatch):
     monkeypatch.setenv(KEY, "sk-embedding-4711")
     body = json.dumps({"error": {"message": "bad key sk-embedding-4711"}}).encode()
     with loopback(lambda _asked: Said(raw=body, status=401)) as server:
-        url = server.url.replace("http://", "http://me:hunter22@")
-        said = refused(url, tmp_path)
+        said = refused(server.url.replace("http://", "http://me:hunter22@"), tmp_path)
     assert "4711" not in said
     assert "hunter22" not in said
     assert "refuses the key" in said
@@ -366,26 +355,20 @@ def test_a_model_of_a_folder_is_loaded_once_there_is_something_to_embed(tmp_path
     assert embedder.embed(["pear"], True)[0].vector.tolist() == [-4, -1]
 
 
-pytest.importorskip("bm25s")
 FILLER = "Nothing happened that day, and nobody wrote it down. "
 DOCUMENT = (
     f"{FILLER * 40}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 40}\n\nThe ferry ran on Thursdays.\n\n{FILLER}"
 )
-PAIRS = [
-    ("Where did the pear tree stand?\nA. behind the mill\nB. by the church", "A"),
-    ("When?\nA. never\nB. on Thursdays", "B"),
+QUESTIONS = [
+    "Where did the pear tree stand?\nA. behind the mill\nB. by the church",
+    "When?\nA. never\nB. on Thursdays",
 ]
 
 
 @pytest.fixture
 def leval_run(tmp_path):
     """`leval_run(**options)`: a builder, and every cell with its suite."""
-    row = {
-        "input": DOCUMENT,
-        "instructions": [question for question, _ in PAIRS],
-        "outputs": [answer for _, answer in PAIRS],
-        "evaluation": "exam",
-    }
+    row = {"input": DOCUMENT, "instructions": QUESTIONS, "outputs": ["A", "B"], "evaluation": "exam"}
     (tmp_path / "tpo.jsonl").write_text(json.dumps(row), encoding="utf-8")
 
     def make(**options):
