@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.documents.near_copies import DocumentSimilarit
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.preparation import prepare
-from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value, run_of
+from tests.haystack_fixtures.tasks.built import context, mock_value, run_of
 
 RULE = "\n\n-----\n\n"
 KEEPERS = ("Ada Vane", "Bo Holt", "Cyril Moss", "Dora Lind", "Egon Fry", "Frida Kerr", "Gus Penn", "Hetty Rook")
@@ -46,8 +46,10 @@ def folder(tmp_path):
     (documents / "all of island1.txt").write_text(f"{recipe(90)}\n\n{island(1)}\n\nThe end.", encoding="utf-8")
     for n in range(30):
         (documents / "more" / f"dish{n}.txt").write_text(recipe(n), encoding="utf-8")
-    asked = {str(n): (f"Who kept the light on {ISLANDS[n]} Rock?", KEEPERS[n], f"island{n}.txt") for n in range(3)}
-    rows = {key: dict(zip(("question", "answer", "answer_doc"), row, strict=True)) for key, row in asked.items()}
+    rows = {}
+    for n in range(3):
+        question = f"Who kept the light on {ISLANDS[n]} Rock?"
+        rows[str(n)] = {"question": question, "answer": KEEPERS[n], "answer_doc": f"island{n}.txt"}
     rows["2"]["supporting_docs"] = ["island5.txt"]
     (tmp_path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
     return tmp_path
@@ -95,7 +97,6 @@ def others(trial):
 
 def test_the_answer_moves_and_nothing_else_does(folder):
     found = trials(folder, "doc_position")
-    assert list(found)[:5] == [f"len3000-depth{depth}-q0-r0" for depth in (0, 25, 50, 75, 100)]
     for n in range(3):
         assert len({others(trial) for trial in found.values() if trial.cell.needle == f"q{n}"}) == 1
     assert others(found["len3000-depth0-q0-r0"])[:5] == others(found["len3000-depth100-q2-r0"])[:5]
@@ -108,9 +109,8 @@ def test_the_answer_moves_and_nothing_else_does(folder):
         assert reference["arm"] == "present"
         assert reference["cut_document"] == others(trial)[-1]
         # What supports the answer stands beside it.
-        assert [each.name for each in beside] == (["island5.txt"] if trial.cell.needle == "q2" else [])
-        for each in beside:
-            assert each.start == needle.end + len(RULE)
+        wanted = [("island5.txt", needle.end + len(RULE))] if trial.cell.needle == "q2" else []
+        assert [(each.name, each.start) for each in beside] == wanted
 
 
 def test_copies_of_the_answer_are_never_beside_it(folder):
@@ -195,7 +195,6 @@ def test_without_the_answer_others_fill_its_place(folder):
             assert (reference["absent"], reference["twin"], reference["answers"]) == (True, f"q{n}", ("NOT FOUND",))
             assert reference["document"] == f"island{n}.txt"
             assert trial.asked.question == whole.asked.question
-            assert mock_says(trial, "perfect") == "The answer is NOT FOUND."
         assert gone.asked.reference["arm"] == "absent"
         assert others(gone)[: len(others(whole)) - 1] == others(whole)[:-1]
         reference, (needle,) = near.asked.reference, near.prompt.placed
@@ -207,9 +206,6 @@ def test_without_the_answer_others_fill_its_place(folder):
 
 def test_in_chinese(folder):
     found = trials(folder, "doc_position", language="zh", depths="50", controls="absent")
-    assert list(found) == [
-        f"len3000-{at}-r0" for n in range(3) for at in (f"depth50-q{n}_zh", f"depthall-q{n}_zh_absent")
-    ]
     for trial in found.values():
         assert "请只根据上面的文档" in trial.prompt.text
         assert trial.prompt.text.count("没有提到") == 2  # if it is not mentioned, say "not mentioned"
@@ -298,6 +294,5 @@ def test_an_answer_that_stands_elsewhere_too_is_flagged(folder):
         path.write_text(f"Ada Vane cooked this. {recipe(n)}", encoding="utf-8")
     for task in ("doc_position", "doc_absent"):
         for trial in trials(folder, task, depths="50").values():
-            assert trial.prompt.flags == (
-                ("answer_elsewhere",) if trial.asked.reference["document"] == "island0.txt" else ()
-            )
+            elsewhere = trial.asked.reference["document"] == "island0.txt"
+            assert trial.prompt.flags == ("answer_elsewhere",) * elsewhere

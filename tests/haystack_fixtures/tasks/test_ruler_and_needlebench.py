@@ -16,8 +16,7 @@ from needlework.haystack_fixtures.tasks.catalogue import ask, grid, task_named
 from needlework.haystack_fixtures.tasks.published.ruler_questions import read_questions
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
-from tests.haystack_fixtures.tasks.built import build, builder, context, judged, mock_says, settings_of
-from tests.haystack_fixtures.tasks.built import plain_trials as trials_of
+from tests.haystack_fixtures.tasks.built import context, judged, mock_says, plain_trials, trials
 
 seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
 NAMES = [task.name for task in RULER]
@@ -38,9 +37,9 @@ STATEMENT = {
 }
 
 
-def one(task, control="", **options):
+def one(task, **options):
     """The only trial of a task at one length."""
-    (trial,) = trials_of(task, control, **{"language": "en"} | options)
+    (trial,) = plain_trials(task, **{"language": "en"} | options)
     return trial
 
 
@@ -138,9 +137,7 @@ def written(tmp_path):
 
 
 def file_trials(path, task, **options):
-    given = {"questions": path, "corpus": "noise", "lengths": "1k", "language": "en", "depths": "50"} | options
-    made = builder(task, **given)
-    return [build(made, series.suite, cell) for series in grid(settings_of(task, **given)) for cell in series.cells]
+    return list(trials(task, questions=path, corpus="noise", language="en", depths="50", **options))
 
 
 def test_squad_questions_have_their_paragraph_and_others_of_the_article_first(written):
@@ -234,14 +231,9 @@ def chains(tmp_path_factory):
 
 
 def test_traces_are_asked_at_the_first_length_that_holds_them(chains):
-    windows = {
-        series.cells[0].needle: {cell.length for cell in series.cells}
-        for series in grid(chains)
-        if series.suite.task == ATC
-    }
-    assert windows["n2"] == {1000}
-    assert windows["n32"] == {2000}
-    assert windows["n512"] == windows["n512_zh"] == {32_000}
+    traces = [series for series in grid(chains) if series.suite.task == ATC]
+    windows = {series.cells[0].needle: {cell.length for cell in series.cells} for series in traces}
+    assert [windows[label] for label in ("n2", "n32", "n512", "n512_zh")] == [{1000}, {2000}, {32_000}, {32_000}]
     assert len(windows) == 18
 
 

@@ -178,17 +178,6 @@ def test_a_window_is_that_of_prompt_and_answer():
         )
 
 
-def test_published_suites_are_as_long_as_published():
-    def tokens(preset, **options):
-        found = [trial.prompt.context_tokens for trial in built(preset=preset, depths="50", **options)[0]]
-        return pytest.approx(found, abs=1)
-
-    assert tokens("cdme-8k", lengths="1000", repeats="1") == [800]
-    assert tokens("cdme-multi-8k", lengths="2000", repeats="1") == [1800]
-    assert tokens("evalscope", lengths="1000") == [850, 850]
-    assert tokens("llmtest", lengths="1000") == [800]
-
-
 CELL = Cell("niah", 4000, 50.0, "code", 0)
 CODE = Needle("code", "The code is 4829.", "What is the code?", "4829", distractors=("The key is 11.",))
 ASKED = Question(
