@@ -250,17 +250,8 @@ def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
     assert model.startswith("--tokenizer: 'hf:L4NLP/LEval': is on no disk here")
 
 
-MILL = "The mill was built in 1791. "
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(name, *answers, evaluation="f1"):
-        row = {"input": MILL, "instructions": ["?"] * len(answers), "outputs": answers, "evaluation": evaluation}
-        (tmp_path / name).write_text(json.dumps(row), encoding="utf-8")
-        return str(tmp_path / name)
-
-    return write
+YEAR = [row("The mill was built in 1791. ", [("When?", "1791")], "f1")]
+LETTER = [row("The mill was built in 1791. ", [("When?", "B")], "exam")]
 
 
 def asked(**given):
@@ -289,34 +280,31 @@ def test_the_rule_does_not_depend_on_the_order_of_the_rows(answers, chance):
     assert own_rule("exam", answers) == own_rule("exam", chance.sample(answers, len(answers)))
 
 
-def test_a_folder_or_a_pattern_has_every_file_of_the_form(file, tmp_path):
-    file("one.jsonl", "1791")
-    file("two.jsonl", "B", evaluation="exam")
-    (tmp_path / "log.jsonl").write_text('{"a": 1}\n')
-    assert asked(leval_data=str(tmp_path)) == ["leval_one", "leval_two"]
-    assert asked(leval_data=f"{tmp_path}/o*.jsonl") == ["leval_one"]
-    assert asked(leval_data=str(tmp_path), task="leval_two") == ["leval_two"]
-    (source,) = find_own_tasks(file("Harbour Notes.cleaned.jsonl", "1791"))
+def test_a_folder_or_a_pattern_has_every_file_of_the_form(data, tmp_path):
+    folder = data(one=YEAR, two=LETTER, log=[{"a": 1}])
+    assert asked(leval_data=folder) == ["leval_one", "leval_two"]
+    assert asked(leval_data=f"{folder}/o*.jsonl") == ["leval_one"]
+    assert asked(leval_data=folder, task="leval_two") == ["leval_two"]
+    data(**{"Harbour Notes.cleaned": YEAR})
+    (source,) = find_own_tasks(str(tmp_path / "Harbour Notes.cleaned.jsonl"))
     assert (source.task, source.scorer, source.group) == ("leval_harbour_notes_cleaned", "leval_f1", "open")
     assert family_of(source.task) == "leval"
 
 
-def test_data_alone_asks_what_it_has_and_published_names_stay_what_they_are(file, tmp_path):
-    file("tpo.jsonl", "B", evaluation="exam")
-    file("mine.jsonl", "1791")
-    assert asked(leval_data=str(tmp_path)) == ["leval_tpo", "leval_mine"]
-    assert asked(leval_data=str(tmp_path), preset="leval", task="tpo") == ["leval_tpo"]
-    assert asked(leval_data=str(tmp_path), task="leval_mc") == ["leval_coursera", "leval_quality", "leval_tpo"]
-    assert "niah" in asked(leval_data=str(tmp_path), preset="quick")
+def test_data_alone_asks_what_it_has_and_published_names_stay_what_they_are(data):
+    folder = data(tpo=LETTER, mine=YEAR)
+    assert asked(leval_data=folder) == ["leval_tpo", "leval_mine"]
+    assert asked(leval_data=folder, preset="leval", task="tpo") == ["leval_tpo"]
+    assert asked(leval_data=folder, task="leval_mc") == ["leval_coursera", "leval_quality", "leval_tpo"]
+    assert "niah" in asked(leval_data=folder, preset="quick")
 
 
-def test_a_broken_file_in_a_folder_stops_only_those_who_ask_it(file, tmp_path):
-    file("tpo.jsonl", "B", evaluation="exam")
-    path = Path(file("mine.jsonl", "1791"))
-    path.write_text(path.read_text() + "\n{")
-    assert asked(leval_data=str(tmp_path), task="leval_tpo") == ["leval_tpo"]
+def test_a_broken_file_in_a_folder_stops_only_those_who_ask_it(data, tmp_path):
+    folder = data(tpo=LETTER)
+    (tmp_path / "mine.jsonl").write_text(f"{json.dumps(YEAR[0])}\n{{")
+    assert asked(leval_data=folder, task="leval_tpo") == ["leval_tpo"]
     with pytest.raises(InputError, match=r"mine\.jsonl:2"):
-        find_own_tasks(str(path))
+        find_own_tasks(str(tmp_path / "mine.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -327,8 +315,8 @@ def test_a_broken_file_in_a_folder_stops_only_those_who_ask_it(file, tmp_path):
         ("", "has no jsonl file"),
     ],
 )
-def test_what_cannot_be_a_task_is_told(file, tmp_path, name, said):
+def test_what_cannot_be_a_task_is_told(data, tmp_path, name, said):
     if name.startswith("TPO"):
-        file(name, "B", evaluation="exam")
+        data(TPO=LETTER)
     with pytest.raises(InputError, match=said):
         asked(leval_data=str(tmp_path / name))
