@@ -50,11 +50,15 @@ def smol_tokenizer(cache_dir):
     return resolve_tokenizer("smollm2", {}, None, cache_dir)
 
 
+def load(spec, tokenizer, cache_dir, **model_args):
+    """A local model on one thread."""
+    how = {"connection": ServerOptions(), "threads": 1}
+    return load_model(spec, model_args=model_args, tokenizer=tokenizer, cache_dir=cache_dir, **how)
+
+
 @pytest.fixture(scope="session")
 def smol(cache_dir, smol_tokenizer):
-    model = load_model(
-        "smollm2", model_args={}, tokenizer=smol_tokenizer, connection=ServerOptions(), cache_dir=cache_dir, threads=1
-    )
+    model = load("smollm2", smol_tokenizer, cache_dir)
     yield model
     model.close()
 

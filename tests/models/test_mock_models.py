@@ -179,7 +179,7 @@ def test_a_judge_that_is_not_there_is_to_be_mended_at_its_own_address(tmp_path, 
 TEXT = "A harbour light was seen again. " * 200
 
 
-def judge(window, reply_budget=100):
+def judge(window, reply_budget):
     model = SimpleNamespace(window=window, tokenizer=load_tokenizer("tiktoken:cl100k_base"))
     return CommandJudge("openai:m", {}, 1, reply_budget, model, print)
 
@@ -192,13 +192,7 @@ def test_a_text_is_cut_to_leave_room_for_the_words_around_and_the_reply(reply_bu
     tokens = asked.model.tokenizer.encode(part).count
     assert TEXT.startswith(part)
     assert 0.8 * (1000 - reply_budget) < tokens + 5 <= 1000 - reply_budget
-
-
-@pytest.mark.parametrize("window", [None, 100_000])
-def test_a_text_that_fits_stays_whole(window):
-    assert judge(window).shortened(TEXT, "Ask about this text.") == TEXT
-
-
-def test_a_window_without_room_is_refused():
-    with pytest.raises(InputError, match="its window of 120 tokens has no room for a document"):
-        judge(120).shortened(TEXT, "Ask about this text. " * 10)
+    for window in (None, 100_000):
+        assert judge(window, reply_budget).shortened(TEXT, "Ask about this text.") == TEXT
+    with pytest.raises(InputError, match=f"its window of {reply_budget + 20} tokens has no room for a document"):
+        judge(reply_budget + 20, reply_budget).shortened(TEXT, "Ask about this text. " * 10)

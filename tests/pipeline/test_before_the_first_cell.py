@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.local.memory import Described, described
-from needlework.models.tokenizers.tokenizer import load_tokenizer
+from needlework.models.tokenizers.tokenizer import TiktokenTokenizer, load_tokenizer
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.model_pool import ModelPool
 from needlework.pipeline.plan import size_lines
@@ -146,47 +146,21 @@ def test_a_local_model_is_closed_before_another_is_loaded(tmp_path, monkeypatch)
     assert open_models == ["gguf:other.gguf"]
 
 
-# Windows around seams, at most: three seams of the first draft and a few more for each further try.
-CHARS_PER_CELL = 4000
-
-
-class Counting:
-    """A tokenizer that notes what it encodes."""
-
-    def __init__(self):
-        self._inner = load_tokenizer("tiktoken:cl100k_base")
-        self.encoded = Counter()
-
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
-
-    def encode(self, text):
-        self.encoded[text] += 1
-        return self._inner.encode(text)
-
-
-def cells_of(folder, **given):
-    options = {"lengths": "1k:16k:4", "depths": "0:100:5", "corpus": "pydoc", "model": ["mock:perfect"]}
-    settings = resolve_settings(options | given, {}, folder)
+def test_a_grid_encodes_its_corpus_once(tmp_path, monkeypatch):
+    encoded, encode = Counter(), TiktokenTokenizer.encode
+    monkeypatch.setattr(TiktokenTokenizer, "encode", lambda self, text: encoded.update([text]) or encode(self, text))
+    options = {"lengths": "1k:16k:4", "depths": "0:100:5", "corpus": "pydoc", "repeats": "3"}
+    settings = resolve_settings(options | {"model": ["mock:perfect"]}, {}, tmp_path)
+    builder = TrialBuilder(settings, load_tokenizer("tiktoken:cl100k_base"), tmp_path)
     (series,) = grid(settings)
-    return settings, series
-
-
-def built(folder, tokenizer, **given):
-    settings, series = cells_of(folder, **given)
-    return TrialBuilder(settings, tokenizer, folder), series
-
-
-def test_a_grid_encodes_its_corpus_once(tmp_path):
-    tokenizer = Counting()
-    builder, series = built(tmp_path, tokenizer, repeats="3")
     corpus = {text.strip() for text in builder.corpus(series.suite).documents}
     for cell in series.cells:
         builder.build(series.suite, cell)
 
-    assert not [text for text, times in tokenizer.encoded.items() if times > 1 and len(text) > 1000]
-    outside = sum(len(text) for text in tokenizer.encoded if text not in corpus)
-    assert outside < CHARS_PER_CELL * len(series.cells)
-    assert outside + sum(len(text) for text in tokenizer.encoded if text in corpus) < sum(
-        cell.length for cell in series.cells
-    ), "fewer characters than the prompts have tokens"
+    assert not [text for text, times in encoded.items() if times > 1 and len(text) > 1000]
+    outside = sum(len(text) for text in encoded if text not in corpus)
+    # Windows around seams, at most: three seams of the first draft and a few more for each further try.
+    assert outside < 4000 * len(series.cells)
+    assert outside + sum(len(text) for text in encoded if text in corpus) < sum(cell.length for cell in series.cells), (
+        "fewer characters than the prompts have tokens"
+    )

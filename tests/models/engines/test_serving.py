@@ -15,6 +15,7 @@ from needlework.models.engines.recipes import Recipe
 from needlework.models.engines.serve import ServedRun, Serving, last_lines
 from needlework.models.engines.xllamacpp_server import options, put
 
+PYTHON = (sys.executable, "-c")
 LISTENS = (sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "{port}")
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -22,10 +23,6 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes 
 def serving(folder, *words, health="/", start_s=30.0):
     recipe = Recipe(command=words, engine="toy", health=health, start_s=start_s)
     return Serving(ServedRun(recipe, {}, "m", "m", None, ""), lambda: folder)
-
-
-def python(folder, script, **options):
-    return serving(folder, sys.executable, "-c", script, "{port}", **options)
 
 
 def pid_of_server(folder):
@@ -82,22 +79,18 @@ def test_a_server_is_up_when_it_is_healthy_known_to_workers_and_gone_when_it_is_
     ("words", "start_s", "why"),
     [
         (
-            ("-c", "print('loading'); print('error: no card has 80 GB'); raise SystemExit(3)"),
+            (*PYTHON, "print('loading'); print('error: no card has 80 GB'); raise SystemExit(3)"),
             30,
             r"ended with code 3: error: no card has 80 GB; mend that.*log\.txt",
         ),
-        (("-c", "print('bye')"), 30, "the server ended with code 0: bye"),
-        (("-c", "import time; time.sleep(60)"), 0.5, r"not healthy after 0\.5 s"),
+        ((*PYTHON, "print('bye')"), 30, "the server ended with code 0: bye"),
+        ((*PYTHON, "import time; time.sleep(60)"), 0.5, r"not healthy after 0\.5 s"),
+        (("/no/such/program",), 30, "no program /no/such/program on PATH"),
     ],
 )
 def test_a_server_that_never_gets_healthy_is_told_with_its_last_words(tmp_path, words, start_s, why):
     with pytest.raises(InputError, match=why):
-        serving(tmp_path, sys.executable, *words, start_s=start_s).address()
-
-
-def test_a_program_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match="no program /no/such/program on PATH"):
-        serving(tmp_path, "/no/such/program").address()
+        serving(tmp_path, *words, start_s=start_s).address()
 
 
 @LINUX
@@ -120,8 +113,9 @@ def test_a_server_with_children_that_ignores_the_polite_signal_ends_with_its_own
     )
     owner = (
         "import time\nfrom pathlib import Path\n"
-        "from tests.models.engines.test_serving import python\n"
-        f"python(Path({str(tmp_path)!r}), {stubborn!r}).address()\nprint('up', flush=True)\ntime.sleep(60)\n"
+        "from tests.models.engines.test_serving import PYTHON, serving\n"
+        f"serving(Path({str(tmp_path)!r}), *PYTHON, {stubborn!r}, '{{port}}').address()\n"
+        "print('up', flush=True)\ntime.sleep(60)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3])
     assert process.stdout.readline() == b"up\n"

@@ -15,9 +15,9 @@ from needlework.models import specs
 from needlework.models.checkpoints import count_weights, file_sha256, remembered_sha256, weight_files
 from needlework.models.local import gguf as gguf_cache
 from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_tokenizer, is_complete, prepare_gguf
-from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import installed_gguf, load_model, resolve_tokenizer
+from needlework.models.specs import installed_gguf, resolve_tokenizer
 from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
+from tests.models.conftest import load
 from tests.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
@@ -78,11 +78,10 @@ def test_two_processes_make_one_conversion(tmp_path):
 @pytest.mark.slow
 def test_a_gguf_model_answers(tiny, chat):
     path, cache = tiny
-    spec = f"gguf:{path}"
-    tokenizer = resolve_tokenizer(spec, {}, None, cache)
+    tokenizer = resolve_tokenizer(f"gguf:{path}", {}, None, cache)
     assert tokenizer.render_chat([Message("user", "the")]) == "<|im_start|>user\nthe<|im_end|>\n<|im_start|>assistant\n"
     assert tokenizer.encode("the").ids.size == 2
-    model = load_model(spec, model_args={}, tokenizer=tokenizer, connection=ServerOptions(), cache_dir=cache, threads=1)
+    model = load(f"gguf:{path}", tokenizer, cache)
     response = model.respond(chat(tokenizer, "the", 5))
     assert response.error is None
     assert response.completion_tokens

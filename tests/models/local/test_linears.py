@@ -11,12 +11,11 @@ from tests.models.local.test_decoder import tiny
 PLENTY = 2**30
 
 
-@pytest.fixture
-def always_faster(monkeypatch):
+@pytest.fixture(autouse=True)
+def _always_faster(monkeypatch):
     monkeypatch.setattr(linears, "_GAIN", 0.0)
 
 
-@pytest.mark.usefixtures("always_faster")
 @pytest.mark.parametrize("room", [PLENTY, 0], ids=["packed", "as they are"])
 @pytest.mark.parametrize("rows", [1, 2, 3, 16, 200])
 def test_the_same_numbers(room, rows):
@@ -50,7 +49,6 @@ def failing(error):
     return fails
 
 
-@pytest.mark.usefixtures("always_faster")
 @pytest.mark.parametrize(
     "product",
     [wrong, failing(RuntimeError("no such instruction")), failing(TypeError("5 arguments"))],
@@ -61,7 +59,6 @@ def test_a_kernel_that_fails_or_gives_wrong_numbers_is_not_used(product, monkeyp
     assert left_alone(tiny("Llama"))
 
 
-@pytest.mark.usefixtures("always_faster")
 def test_only_float32_layers_with_rows():
     import torch
 

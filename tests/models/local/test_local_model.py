@@ -11,8 +11,9 @@ from needlework.models.local.load import placed
 from needlework.models.local.memory import Limits, available_bytes, local_options
 from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import check_model_args, load_model
+from needlework.models.specs import check_model_args
 from needlework.models.tokenizers.tokenizer import load_tokenizer
+from tests.models.conftest import load
 from tests.models.local.test_decoder import tiny, tree_size
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 2
@@ -124,16 +125,11 @@ def test_one_request_that_fails_fails_alone(smol, smol_tokenizer, chat, raw):
     assert model.respond_many([]) == []
 
 
-def loaded(spec, tokenizer, cache_dir, **model_args):
-    how = {"connection": ServerOptions(), "threads": 1}
-    return load_model(spec, model_args=model_args, tokenizer=tokenizer, cache_dir=cache_dir, **how)
-
-
 def test_memory_is_checked_before_loading(cache_dir, smol_tokenizer, monkeypatch):
     monkeypatch.setattr("needlework.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine"))
     monkeypatch.setattr("transformers.AutoModelForCausalLM", None)
     with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
-        loaded("smollm2", smol_tokenizer, cache_dir)
+        load("smollm2", smol_tokenizer, cache_dir)
 
 
 def test_devices_that_are_not_there():
@@ -146,7 +142,7 @@ def test_devices_that_are_not_there():
 def test_rope_scaling_reaches_the_model(tmp_path, smol_tokenizer):
     tiny("Llama").save_pretrained(tmp_path)
     scaling = '{"rope_type": "linear", "factor": 2.0}'
-    model = loaded(f"hf:{tmp_path}", smol_tokenizer, tmp_path, rope_scaling=scaling, dtype="bfloat16")
+    model = load(f"hf:{tmp_path}", smol_tokenizer, tmp_path, rope_scaling=scaling, dtype="bfloat16")
     assert isinstance(model, LocalModel)
     assert model.decoder.model.config.rope_parameters["factor"] == 2.0
     assert model.decoder.model.model.rotary_emb.rope_type == "linear"
@@ -157,42 +153,25 @@ def test_rope_scaling_reaches_the_model(tmp_path, smol_tokenizer):
 def test_a_folder_that_is_no_model(tmp_path, smol_tokenizer):
     for name in (str(tmp_path), str(tmp_path / "absent")):
         with pytest.raises(InputError, match="--model"):
-            loaded(f"hf:{name}", smol_tokenizer, tmp_path)
+            load(f"hf:{name}", smol_tokenizer, tmp_path)
 
 
-GIB = 2**30
-
-
-@pytest.fixture
-def two_cards(monkeypatch):
-    """A card that is nearly free and one that another program uses: planted, since tests run where there is none."""
+def test_a_spread_model_has_as_much_of_every_card_as_the_fullest_has(monkeypatch):
+    gib = 2**30
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda each: ((70 * GIB, 20 * GIB)[int(each)], 80 * GIB))
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda each: ((70 * gib, 20 * gib)[int(each)], 80 * gib))
+    assert available_bytes("cuda", spread=True) == (40 * gib, "2 cards, the fullest with 20.00 GiB,")
 
 
-@pytest.mark.usefixtures("two_cards")
-def test_a_spread_model_has_as_much_of_every_card_as_the_fullest_has():
-    free, where = available_bytes("cuda", spread=True)
-    assert free == 40 * GIB
-    assert where == "2 cards, the fullest with 20.00 GiB,"
-
-
-@pytest.fixture
-def base_install(monkeypatch):
+def test_what_is_missing_is_named_at_once_before_the_first_cell_and_for_a_judge(tmp_path, monkeypatch):
     absent = {"torch", "psutil", specs.PACKAGE}
     for module in (checkpoints, specs):
         monkeypatch.setattr(module, "find_spec", lambda name: None if name in absent else find_spec(name))
-
-
-@pytest.mark.usefixtures("base_install")
-def test_what_is_missing_is_named_at_once_before_the_first_cell_and_for_a_judge(tmp_path):
     local = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[local\]'"
     with pytest.raises(InputError, match=local):
         check_model_args("hf:a-model", {}, ServerOptions())
-    tokenizer = load_tokenizer("tiktoken:cl100k_base")
-    how = {"tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": tmp_path, "threads": None}
     with pytest.raises(InputError, match=local):
-        load_model("hf:a-model", model_args={}, **how)
+        load("hf:a-model", load_tokenizer("tiktoken:cl100k_base"), tmp_path)
     with pytest.raises(InputError) as caught:
         specs.prepare(tmp_path)
     assert str(caught.value) == (
