@@ -21,6 +21,17 @@ def make_prompt(tokenizer, text, messages=()):
     return rendered_prompt(messages, text, tokenizer.encode(text).ids)
 
 
+def chat(tokenizer, question, budget=16, **more):
+    """A chat request as the prompt builder would make it."""
+    messages = (Message("user", question),)
+    return Request(make_prompt(tokenizer, tokenizer.render_chat(messages), messages), "chat", budget, **more)
+
+
+def raw(tokenizer, text, budget=16, **more):
+    """A request without a template."""
+    return Request(make_prompt(tokenizer, text), "raw", budget, **more)
+
+
 def make_trial(tokenizer, needle, context, kind="chat", *, question="", system="", budget=16, **more):
     """A request as the engine makes it of a trial: a context with the needle, and behind it the question."""
     messages = (Message("user", f"Read this.\n{context}\n\n{question or needle.question}"),)
@@ -66,27 +77,6 @@ def smol(cache_dir, smol_tokenizer):
 @pytest.fixture(scope="session")
 def mock_tokenizer(cache_dir):
     return resolve_tokenizer("mock:perfect", {}, None, cache_dir)
-
-
-@pytest.fixture(scope="session")
-def chat():
-    """`chat(tokenizer, question, budget)`: a chat request as the prompt builder would make it."""
-
-    def make(tokenizer, question, budget=16, **more):
-        messages = (Message("user", question),)
-        return Request(make_prompt(tokenizer, tokenizer.render_chat(messages), messages), "chat", budget, **more)
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def raw():
-    """`raw(tokenizer, text, budget)`: a request without a template."""
-
-    def make(tokenizer, text, budget=16, **more):
-        return Request(make_prompt(tokenizer, text), "raw", budget, **more)
-
-    return make
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.judges.judges import judged as scorer
 from needlework.scoring.judges.judges import pair_messages, read_choice
 from needlework.scoring.scores import Reference
+from tests.models.conftest import raw
 
 CODE = Needle("code", "The code of the red house is 48151.", "What is the code of the red house?", "48151")
 RIVAL = Needle("code", CODE.text, CODE.question, "48151", distractor_answers=("48152",))
@@ -33,7 +34,7 @@ def cell(depth=0.0, repeat=0):
 
 
 @pytest.fixture
-def say(mock_tokenizer, raw):
+def say(mock_tokenizer):
     def ask(behaviour, *needles, at=None, answer=None, budget=32):
         known = needles or (CODE,)
         reference = known[0].answer if answer is None else answer

@@ -17,7 +17,7 @@ from needlework.models.local import gguf as gguf_cache
 from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_tokenizer, is_complete, prepare_gguf
 from needlework.models.specs import installed_gguf, resolve_tokenizer
 from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
-from tests.models.conftest import load
+from tests.models.conftest import chat, load
 from tests.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
@@ -76,7 +76,7 @@ def test_two_processes_make_one_conversion(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_gguf_model_answers(tiny, chat):
+def test_a_gguf_model_answers(tiny):
     path, cache = tiny
     tokenizer = resolve_tokenizer(f"gguf:{path}", {}, None, cache)
     assert tokenizer.render_chat([Message("user", "the")]) == "<|im_start|>user\nthe<|im_end|>\n<|im_start|>assistant\n"

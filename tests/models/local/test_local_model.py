@@ -13,7 +13,7 @@ from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import check_model_args
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.models.conftest import load
+from tests.models.conftest import chat, load, raw
 from tests.models.local.test_decoder import tiny, tree_size
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 2
@@ -25,7 +25,7 @@ QUESTIONS = (
 )
 
 
-def test_a_response_is_complete(smol, smol_tokenizer, chat):
+def test_a_response_is_complete(smol, smol_tokenizer):
     request = chat(smol_tokenizer, QUESTIONS[0], 24)
     response = smol.respond(request)
     assert response.text == "The capital of France is Paris."
@@ -39,7 +39,7 @@ def test_a_response_is_complete(smol, smol_tokenizer, chat):
     assert (cut.finish_reason, cut.completion_tokens) == ("length", 2)
 
 
-def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(smol, smol_tokenizer, chat):
+def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(smol, smol_tokenizer):
     requests = [chat(smol_tokenizer, question, 6) for question in QUESTIONS]
     alone = [smol.respond(request).text for request in requests]
     smol.forget()
@@ -55,7 +55,7 @@ def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(smol, smol_t
     assert 1 < smol.batch_size <= 16  # as memory allows
 
 
-def test_what_does_not_fit_or_has_another_tokenizer_is_the_callers_fault(smol, smol_tokenizer, mock_tokenizer, raw):
+def test_what_does_not_fit_or_has_another_tokenizer_is_the_callers_fault(smol, smol_tokenizer, mock_tokenizer):
     assert smol.window == 8192
     other = raw(mock_tokenizer, "pneumonoultramicroscopic 😀 Straßenbahn 红房子")
     for request, words in (
@@ -99,7 +99,7 @@ def _model(decoder, tokenizer):
 
 
 @pytest.mark.usefixtures("no_collection")
-def test_out_of_memory_is_tried_once_more_in_smaller_pieces(smol_tokenizer, chat):
+def test_out_of_memory_is_tried_once_more_in_smaller_pieces(smol_tokenizer):
     full = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
     requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:2]]
     decoder = _Failing(full)
@@ -114,7 +114,7 @@ def test_out_of_memory_is_tried_once_more_in_smaller_pieces(smol_tokenizer, chat
 
 
 @pytest.mark.usefixtures("no_collection")
-def test_one_request_that_fails_fails_alone(smol, smol_tokenizer, chat, raw):
+def test_one_request_that_fails_fails_alone(smol, smol_tokenizer):
     requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:3]]
     model = _model(_Failing(poisoned=requests[1].prompt.tokens), smol_tokenizer)
     kinds = [response.error and response.error.kind for response in model.respond_many(requests)]

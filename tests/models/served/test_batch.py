@@ -21,6 +21,7 @@ from needlework.models.served.batch import (
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.model import ServedModel
 from tests.loopback import good
+from tests.models.conftest import chat
 
 CELL = Cell("niah", 400, 50.0, "code")
 NEEDLE = Needle("code", "The door code is 4711023.", "What is the door code?", "4711023")
@@ -39,7 +40,7 @@ def failed(custom_id, code, message):
 
 
 @pytest.fixture
-def request_(smol_tokenizer, chat):
+def request_(smol_tokenizer):
     return chat(smol_tokenizer, f"{NEEDLE.text} {NEEDLE.question}", cell=CELL, needles=(NEEDLE,), answer=NEEDLE.answer)
 
 
@@ -56,7 +57,7 @@ def model(tokenizer, files, **options):
     return ServedModel(transport(tokenizer, files, **options), tokenizer, ServerOptions(batch=True))
 
 
-def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(smol_tokenizer, chat, request_):
+def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(smol_tokenizer, request_):
     options = ServedOptions(seed=3)
     line = request_line("gpt-x", options, request_)
     assert list(line) == ["custom_id", "method", "url", "body"]

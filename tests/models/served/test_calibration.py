@@ -18,7 +18,7 @@ from needlework.models.served.calibration import (
 )
 from needlework.pipeline.exchange import check_answer
 from tests.loopback import good
-from tests.models.conftest import make_prompt, make_trial, served_model
+from tests.models.conftest import chat, make_prompt, make_trial, served_model
 
 NEEDLE = Needle(
     "code", "The gate code for the mill is 4829173.", "What is the gate code for the mill?", "4829173", key="the mill"
@@ -192,14 +192,14 @@ PREFIX = "The gate code for the mill is"
 
 
 @pytest.fixture
-def begun(chat, smol_tokenizer):
+def begun(smol_tokenizer):
     """A request with the beginning of its answer."""
     request = chat(smol_tokenizer, f"{NEEDLE.text} The sea was calm.\n{NEEDLE.question}", 8, needles=(NEEDLE,))
     messages = (*request.prompt.messages, Message("assistant", PREFIX))
     return replace(request, prompt=make_prompt(smol_tokenizer, request.prompt.text + PREFIX, messages))
 
 
-def test_servers_are_told_to_go_on_with_a_started_answer(planted, begun, chat, smol_tokenizer):
+def test_servers_are_told_to_go_on_with_a_started_answer(planted, begun, smol_tokenizer):
     planted.plant(good(), good())
     model = served_model(planted.url, smol_tokenizer)
     model.respond(begun)

@@ -1,7 +1,7 @@
 """`anthropic:`, `google:` and `openai-sdk:`: what is sent by their APIs, and what is made of what comes back."""
 
 import json
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -12,7 +12,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import check_served
-from tests.loopback import Said, honest, loopback
+from tests.loopback import HttpAnswer, error, honest, loopback
 from tests.models.conftest import make_trial, served_model
 from tests.native_servers import Reply, native_server, right
 
@@ -28,15 +28,11 @@ def asked(tokenizer, **more):
 
 
 @contextmanager
-def model(kind, tokenizer, say=right, *, retries=0, timeout_s=20.0, window=None, **args):
+def model(kind, tokenizer, say=right, *, retries=0, window=None, **args):
     with native_server(kind, say) as server:
         server.window = window
-        options = {"retries": retries, "timeout_s": timeout_s}
-        made = served_model(server.url, tokenizer, f"{kind}:mm", options=options, **args)
-        try:
+        with closing(served_model(server.url, tokenizer, f"{kind}:mm", options={"retries": retries}, **args)) as made:
             yield made, server
-        finally:
-            made.close()
 
 
 def answer(kind, tokenizer, reply, request=None):
@@ -187,16 +183,13 @@ def streamed(request):
         {"id": "a", "choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 5}},
     ]
     body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
-    return Said(raw=body.encode(), kind="text/event-stream")
+    return HttpAnswer(body, kind="text/event-stream")
 
 
 def ask(tokenizer, url, **model_args):
-    model = served_model(url, tokenizer, "openai-sdk:m", **model_args)
-    assert model.identity["spec"] == "openai-sdk:m"
-    try:
+    with closing(served_model(url, tokenizer, "openai-sdk:m", **model_args)) as model:
+        assert model.identity["spec"] == "openai-sdk:m"
         return model.respond(asked(tokenizer))
-    finally:
-        model.close()
 
 
 @OPENAI
@@ -215,29 +208,19 @@ def test_fields_and_headers_of_the_user_are_sent_and_the_reply_is_read(stream, m
 
 
 @OPENAI
-def test_errors_are_classified_as_those_of_any_server(mock_tokenizer):
-    def refuse(request):
-        body = b'{"error": {"message": "maximum context length is 10 tokens"}}'
-        return Said(raw=body, status=400) if CONTEXT in request.prompt else honest(request)
-
-    with loopback(refuse) as server:
+@pytest.mark.parametrize(
+    ("fault", "is_too_long", "words"),
+    [
+        (error(400, "maximum context length is 10 tokens"), True, "maximum context length is 10 tokens"),
+        (HttpAnswer("", 307, headers={"Location": "/moved/completions"}), False, "HTTP 307"),
+    ],
+)
+def test_errors_are_classified_as_those_of_any_server_and_no_redirect_is_followed(
+    mock_tokenizer, fault, is_too_long, words
+):
+    with loopback(lambda request: fault if CONTEXT in request.prompt else honest(request)) as server:
         error = ask(mock_tokenizer, server.url, stream="false").error
 
-    assert (error.kind, error.too_long) == ("client", True)
-    assert "maximum context length is 10 tokens" in error.message
-
-
-@OPENAI
-def test_a_redirect_is_not_followed_with_the_key(mock_tokenizer, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-ours")
-    with loopback(honest) as other:
-
-        def redirect(request):
-            headers = {"Location": f"{other.url}/chat/completions"}
-            return Said(raw=b"", status=307, headers=headers) if CONTEXT in request.prompt else honest(request)
-
-        with loopback(redirect) as server:
-            error = ask(mock_tokenizer, server.url).error
-
-    assert error is not None
-    assert other.requests == []
+    assert (error.kind, error.too_long) == ("client", is_too_long)
+    assert words in error.message
+    assert not [request.path for request in server.requests if "moved" in request.path]

@@ -18,6 +18,7 @@ from needlework.models.served.reply import (
     text_and_reasoning,
     token_counts,
 )
+from tests.models.conftest import chat
 
 MESSAGES = [
     ({"content": "Paris"}, "Paris", ""),
@@ -35,16 +36,7 @@ MESSAGES = [
     ({"content": "Paris", "reasoning_details": [{"type": "reasoning.encrypted", "data": "abc"}]}, "Paris", ""),
     ({"content": "Paris", "thinking_blocks": [{"type": "thinking", "thinking": "hm"}]}, "Paris", "hm"),
     ({"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Paris"}]}, "Paris", "hm"),
-    (
-        {
-            "content": [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
-                {"type": "text", "text": "P"},
-            ]
-        },
-        "P",
-        "hm",
-    ),
+    ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, "Paris"]}, "Paris", "hm"),
     ({"content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "output_text", "text": "Paris"}]}, "Paris", "hm"),
     ({"content": [{"type": "redacted_thinking", "data": "abc"}, {"type": "text", "text": "Paris"}]}, "Paris", ""),
     ({"content": ["Par", "is"]}, "Paris", ""),
@@ -110,24 +102,20 @@ def test_a_server_that_gave_up_is_asked_again():
         read_body(json.dumps(body).encode(), "")
 
 
-def stream(*choices, **more):
-    lines = [json.dumps({"choices": [choice], **more}) for choice in choices]
-    said = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()
-    whole, in_bytes = Events("", 0.0), Events("", 0.0)
-    assert whole.take(said)
-    assert [in_bytes.take(bytes([byte])) for byte in said][-2:] == [True, True]
-    assert replace(whole.reply(), ttft_s=None) == replace(in_bytes.reply(), ttft_s=None)
-    return whole.reply()
-
-
 def test_a_stream_with_reasoning_and_an_emoji_in_two_halves():
-    reply = stream(
+    choices = [
         {"delta": {"reasoning": "so "}},
         {"delta": {"reasoning": "42"}},
         {"delta": {"content": "Paris \ud83d"}},
         {"delta": {"content": "\ude00\ud83d"}, "finish_reason": "stop"},
-        id="chatcmpl-1",
-    )
+    ]
+    lines = [json.dumps({"choices": [choice], "id": "chatcmpl-1"}) for choice in choices]
+    said = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()
+    whole, in_bytes = Events("", 0.0), Events("", 0.0)
+    assert whole.take(said)
+    assert [in_bytes.take(bytes([byte])) for byte in said][-2:] == [True, True]
+    reply = whole.reply()
+    assert replace(reply, ttft_s=None) == replace(in_bytes.reply(), ttft_s=None)
     assert (reply.text, reply.reasoning, reply.id) == ("Paris \U0001f600\ufffd", "so 42", "chatcmpl-1")
 
 
@@ -167,32 +155,39 @@ def test_reasoning_that_the_server_has_parted_already():
         ("Paris. " * 2_000_000, "", 32 * (64 + 16), True),  # of one that never ends the beginning is left
     ],
 )
-def test_answers_that_are_longer_than_they_may_be(chat, mock_tokenizer, text, reasoning, left, over):
+def test_answers_that_are_longer_than_they_may_be(mock_tokenizer, text, reasoning, left, over):
     reply = Response(text, reasoning, "stop", completion_tokens=8)
     checked = checked_by_budget(reply, chat(mock_tokenizer, "What?", 64), mock_tokenizer)
     assert (len(checked.text), "over_budget" in checked.flags) == (left, over)
 
 
 @pytest.mark.parametrize(
-    ("text", "prompt", "answer", "reasoning"),
+    ("text", "prompt", "answer", "reasoning", "is_unclosed"),
     [
-        ("Paris.", "", "Paris.", ""),
-        ("  Paris.\n", "", "  Paris.\n", ""),
-        ("<think>hm 42</think>\nParis.", "", "Paris.", "hm 42"),
-        ("<think>hm 42", "", "", "hm 42"),
-        ("hm 42</think>Paris.", "", "Paris.", "hm 42"),
-        ("hm 42", "...<think>\n", "", "hm 42"),
-        ("hm</think>Paris.", "...<think>\n", "Paris.", "hm"),
-        ("Paris.", "...<think>\n\n</think>\n\n", "Paris.", ""),
-        ("[THINK]hm[/THINK]Paris.", "", "Paris.", "hm"),
-        ("<think>a</think>One. <think>b</think>Two.", "", "One. Two.", "a\nb"),
-        ("<think></think>Paris.", "", "Paris.", ""),
-        ("", "", "", ""),
-        ("A document about <think> tags", "text with <think> inside it", "A document about", "tags"),
+        ("Paris.", "", "Paris.", "", False),
+        ("  Paris.\n", "", "  Paris.\n", "", False),
+        ("<think>hm 42</think>\nParis.", "", "Paris.", "hm 42", False),
+        ("<think>hm 42", "", "", "hm 42", True),
+        ("hm 42</think>Paris.", "", "Paris.", "hm 42", False),
+        ("hm 42", "...<think>\n", "", "hm 42", True),
+        ("hm</think>Paris.", "...<think>\n", "Paris.", "hm", False),
+        ("Paris.", "...<think>\n\n</think>\n\n", "Paris.", "", False),
+        ("[THINK]hm[/THINK]Paris.", "", "Paris.", "hm", False),
+        ("<think>a</think>One. <think>b</think>Two.", "", "One. Two.", "a\nb", False),
+        ("<think></think>Paris.", "", "Paris.", "", False),
+        ("", "", "", "", False),
+        ("A document about <think> tags", "text with <think> inside it", "A document about", "tags", True),
+        ("<|channel|>commentary to=a<|message|>hm<|end|><|channel|>final <|message|>P<|return|>", "", "P", "hm", False),
+        ("<|channel|>final<|message|>Paris.", "", "Paris.", "", False),
+        ("<|channel|>analysis", "", "", "", True),
+        # Servers drop special tokens.
+        ("analysisWe need it. 42?assistantfinalParis.", "", "Paris.", "We need it. 42?", False),
+        ("analysisWe need the code.", "", "", "We need the code.", True),
+        ("analysis of the text gives 42", "", "analysis of the text gives 42", "", False),
     ],
 )
-def test_split(text, prompt, answer, reasoning):
-    assert part_reasoning(text, prompt)[:2] == (answer, reasoning)
+def test_split(text, prompt, answer, reasoning, is_unclosed):
+    assert part_reasoning(text, prompt) == (answer, reasoning, is_unclosed)
 
 
 NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
@@ -223,25 +218,6 @@ def test_marks_without_their_other_half():
         assert part_reasoning(f"Is it 42?\n{closing}\n\nParis.") == ("Paris.", "Is it 42?", False)
     long = part_reasoning("<think>a</think>" * 100_000 + "Paris")  # in linear time
     assert (long.answer, len(long.reasoning)) == ("Paris", 199_999)
-
-
-@pytest.mark.parametrize(
-    ("text", "parted"),
-    [
-        (
-            "<|channel|>commentary to=none<|message|>A plan.<|end|><|channel|>final <|message|>Paris.<|return|>",
-            ("Paris.", "A plan.", False),
-        ),
-        ("<|channel|>final<|message|>Paris.", ("Paris.", "", False)),
-        ("<|channel|>analysis", ("", "", True)),
-        # Servers drop special tokens.
-        ("analysisWe need it. 42?assistantfinalParis.", ("Paris.", "We need it. 42?", False)),
-        ("analysisWe need the code.", ("", "We need the code.", True)),
-        ("analysis of the text gives 42", ("analysis of the text gives 42", "", False)),
-    ],
-)
-def test_channels(text, parted):
-    assert part_reasoning(text) == parted
 
 
 RETRY = {"retry": True}
@@ -349,20 +325,16 @@ SOMETHING_ELSE = [
 ]
 
 
-POT = re.compile("pot is FULL", re.IGNORECASE)
-MADE_SLOW = "prompt length " * 4000  # read in linear time
-
-
 @pytest.mark.parametrize(
     ("status", "words", "pattern", "is_too_long"),
     [
         *((400, words, None, True) for words in TOO_LONG_WORDS),
         *((401, words, None, False) for words in TOO_LONG_WORDS),
-        *((400, words, None, False) for words in (*SOMETHING_ELSE, MADE_SLOW)),
+        *((400, words, None, False) for words in (*SOMETHING_ELSE, "prompt length " * 4000)),  # in linear time
         (413, "<html><title>413 request entity too large</title></html>", None, True),
         (413, "request too large on tokens per minute (tpm): limit 6000", None, False),
         (418, "the pot is full", None, False),
-        (418, "the pot is full", POT, True),
+        (418, "the pot is full", re.compile("pot is FULL", re.IGNORECASE), True),
     ],
     ids=lambda given: str(given)[:40],
 )

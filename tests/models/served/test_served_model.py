@@ -18,9 +18,8 @@ from needlework.models.model import Request
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
 from needlework.pipeline.exchange import check_answer
 from tests.loopback import HttpAnswer, error, good
-from tests.models.conftest import make_trial, served_model
+from tests.models.conftest import chat, make_trial, raw, served_model
 
-BAD_GATEWAY = HttpAnswer("<html>Bad Gateway</html>", 502, "text/html")
 NOT_NOW = error(429, "slow down")
 NOBODY = "http://127.0.0.1:9/v1"
 
@@ -67,7 +66,7 @@ def make(planted, mock_tokenizer, clock):
 
 
 @pytest.fixture
-def question(chat, mock_tokenizer):
+def question(mock_tokenizer):
     return chat(mock_tokenizer, "What is the capital of France?", 16)
 
 
@@ -76,7 +75,7 @@ def fault(response):
     return response.error
 
 
-def test_what_is_sent(planted, make, raw, mock_tokenizer):
+def test_what_is_sent(planted, make, mock_tokenizer):
     planted.plant(good())
     request = Request(raw(mock_tokenizer, "The capital is").prompt, "raw", 10, thinking_budget=5)
     make(args={"extra_body": '{"top_k": 1}', "seed": "4"}).respond(request)
@@ -142,7 +141,7 @@ def test_a_wrong_address_is_told_soon(make, question, clock):
 
 
 def test_a_server_that_has_gone_ends_the_run_and_leaves_the_rest_unasked(planted, make, question, clock):
-    planted.plant(good(), BAD_GATEWAY)
+    planted.plant(good(), HttpAnswer("<html>Bad Gateway</html>", 502, "text/html"))
     model = make()
     assert model.respond(question).text == "Paris"
     *errors, last = ask_until_fatal(model, question)
@@ -182,7 +181,7 @@ def test_one_request_that_is_always_refused_is_an_error_of_its_own(planted, make
     assert (fault(response).kind, fault(response).fatal) == ("rate_limit", False)
 
 
-def test_the_allowed_time_grows_with_prompt_and_answer(make, mock_tokenizer, chat):
+def test_the_allowed_time_grows_with_prompt_and_answer(make, mock_tokenizer):
     listening = socket.create_server(("127.0.0.1", 0))
     model = make(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", timeout_s=0.1, retries=0)
     request = chat(mock_tokenizer, "word " * 300, 16)
@@ -328,7 +327,7 @@ def llama_cpp(llama_server, smol_tokenizer):
     return served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP)
 
 
-def test_a_real_server_counts_what_we_count_streamed_and_whole(llama_server, llama_cpp, smol_tokenizer, chat, raw):
+def test_a_real_server_counts_what_we_count_streamed_and_whole(llama_server, llama_cpp, smol_tokenizer):
     whole = served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP, stream="false")
     for model, text, make in product((llama_cpp, whole), TEXTS, (chat, raw)):
         request = make(smol_tokenizer, text, 1)
@@ -336,7 +335,7 @@ def test_a_real_server_counts_what_we_count_streamed_and_whole(llama_server, lla
         assert (response.prompt_tokens, response.completion_tokens) == (request.prompt.tokens, 1)
 
 
-def test_a_real_server_tells_its_cache_its_window_and_what_is_too_long(llama_cpp, smol_tokenizer, raw):
+def test_a_real_server_tells_its_cache_its_window_and_what_is_too_long(llama_cpp, smol_tokenizer):
     request = raw(smol_tokenizer, "The capital of France is", 4)
     response = llama_cpp.respond(request)
     assert "Paris" in response.text

@@ -122,23 +122,23 @@ def test_chats_read_as_in_transformers(tmp_path, talk, kind):
     assert (text, tokenizer.encode(text).ids.tolist()) == from_transformers(folder, talk)
 
 
-def test_bos_is_what_stands_before_a_raw_prompt(tmp_path):
-    tokenizer = folder_tokenizer(write_llama_like(tmp_path, normaliser=True))
-    assert tokenizer.bos == (1,)
-    assert 1 not in tokenizer.encode("No specials are added.").ids
-    smollm2 = smollm2_folder()
-    if smollm2 is not None:
-        assert folder_tokenizer(smollm2).bos == ()
-
-
-@pytest.mark.parametrize(("add_bos_token", "bos"), [(True, (1,)), (False, ()), (None, ())])
-def test_a_config_decides_on_bos_once_it_speaks_of_one(tmp_path, add_bos_token, bos):
+@pytest.mark.parametrize(
+    ("config", "bos"),
+    [
+        ({}, (1,)),
+        ({"add_bos_token": True, "add_eos_token": False}, (1,)),
+        ({"add_bos_token": False, "add_eos_token": False}, ()),
+        ({"add_bos_token": None, "add_eos_token": False}, ()),
+    ],
+)
+def test_bos_stands_before_a_raw_prompt_unless_a_config_speaks_of_one_and_says_otherwise(tmp_path, config, bos):
     folder = write_llama_like(tmp_path, normaliser=True)
     file = folder / "tokenizer_config.json"
-    config = json.loads(file.read_text()) | {"add_bos_token": add_bos_token, "add_eos_token": False}
-    file.write_text(json.dumps(config))
+    file.write_text(json.dumps(json.loads(file.read_text()) | config))
 
-    assert folder_tokenizer(folder).bos == bos
+    tokenizer = folder_tokenizer(folder)
+    assert tokenizer.bos == bos
+    assert 1 not in tokenizer.encode("No specials are added.").ids
 
 
 def test_special_tokens_of_the_config_win_over_those_of_their_own_file(tmp_path):
@@ -205,16 +205,18 @@ def test_a_scale_of_one_is_the_tokenizer_itself():
     found, known = scaled(0).encode(TEXT), INNER.encode(TEXT)
     assert found.ids.tolist() == known.ids.tolist()
     assert found.starts.tolist() == known.starts.tolist()
+    assert len({scaled(number).fingerprint for number in range(len(SCALES))}) == len(SCALES)
+    assert scaled(1).fingerprint == scaled(1).fingerprint
 
 
 @pytest.mark.parametrize("number", range(len(SCALES)))
 @given(text=st.text(max_size=200) | st.sampled_from([TEXT, TEXT[7:90]]))
 def test_every_text_comes_back_and_begins_at_its_beginning(number, text):
     text = text.encode("utf-8", "replace").decode()
-    found = scaled(number).encode(text)
-    assert scaled(number).decode([]) == ""
     made = scaled(number)
-    assert made.decode(made.encode(text).ids.tolist()) == INNER.decode(INNER.encode(text).ids.tolist())
+    found = made.encode(text)
+    assert made.decode([]) == ""
+    assert made.decode(found.ids.tolist()) == INNER.decode(INNER.encode(text).ids.tolist())
     assert len(found.ids) == len(found.starts)
     assert (np.diff(found.starts) >= 0).all()
     assert not text or found.starts[0] == 0
@@ -244,14 +246,6 @@ def test_a_fit_counts_its_own_text_rightly(kind, times):
     scale = dict.fromkeys(("words", "digits", "scripts"), 1.0)
     scale[kind] = fitted(INNER, text, wanted, kind, scale)
     assert len(ScaledTokenizer("x", INNER, scale, 0.0).encode(text).ids) == pytest.approx(wanted, rel=0.07)
-
-
-def test_another_scale_is_another_tokenizer():
-    assert len({scaled(number).fingerprint for number in range(len(SCALES))}) == len(SCALES)
-    assert scaled(1).fingerprint == scaled(1).fingerprint
-
-
-PROSE = "The keeper of the lighthouse wrote down every ship that passed, and the colour of its sails. " * 20
 
 
 def test_without_a_counter_usage_counts(tmp_path):
@@ -292,4 +286,4 @@ def test_llama_cpps_counter(llama_server, tmp_path):
     known = load_tokenizer("tiktoken:cl100k_base")
     assert "by its counter" in found.name
     assert found.error < 0.05
-    assert len(found.encode(PROSE).ids) == pytest.approx(len(known.encode(PROSE).ids), rel=0.15)
+    assert len(found.encode(KINDS["words"]).ids) == pytest.approx(len(known.encode(KINDS["words"]).ids), rel=0.15)
