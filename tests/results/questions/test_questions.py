@@ -32,25 +32,15 @@ def animals(tmp_path):
     return folder
 
 
-@pytest.fixture
-def questions():
+def questions(*words, server=None):
     """Call `needlework questions`, with a server as the model where one is given."""
-
-    def call(*words, server=None):
-        reached = ["--model", "openai:stub", "--base-url", server.url] if server else []
-        return needlework.main(["questions", *map(str, words), *reached])
-
-    return call
+    reached = ["--model", "openai:stub", "--base-url", server.url] if server else []
+    return needlework.main(["questions", *map(str, words), *reached])
 
 
-@pytest.fixture
-def rows():
+def rows(path):
     """The rows of a question file."""
-
-    def read(path):
-        return json.loads(path.read_text(encoding="utf-8"))
-
-    return read
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -75,7 +65,7 @@ def writer(asked):
     return Said(f"Here:\n```json\n{json.dumps([pair])}\n```")
 
 
-def test_each_document_gets_a_question_and_the_next_run_goes_on(questions, rows, animals, out, capsys):
+def test_each_document_gets_a_question_and_the_next_run_goes_on(animals, out, capsys):
     with loopback(writer) as server:
         assert questions("make", animals, "--out", out, server=server) == 0
         assert rows(out)["0"] == {
@@ -108,7 +98,7 @@ def test_each_document_gets_a_question_and_the_next_run_goes_on(questions, rows,
     assert "documents that are twins, equal or nearly, 1:\n- 'owl-2.txt', 'owl.txt'\nof twins only the first" in said
 
 
-def test_a_reply_that_cannot_be_used_is_asked_for_again_with_what_was_wrong(questions, rows, animals, out, capsys):
+def test_a_reply_that_cannot_be_used_is_asked_for_again_with_what_was_wrong(animals, out, capsys):
     def stumbling(asked):
         if animal_of(asked) == "fox":
             return Said("No.")
@@ -127,7 +117,7 @@ def test_a_reply_that_cannot_be_used_is_asked_for_again_with_what_was_wrong(ques
     assert len(rows(out)) == 5
 
 
-def test_several_questions_a_document_by_a_template_of_the_user(questions, rows, animals, out, tmp_path):
+def test_several_questions_a_document_by_a_template_of_the_user(animals, out, tmp_path):
     template = tmp_path / "mine.toml"
     template.write_text('system = "You test."\nuser = "Give {{ count }} of {{ document }}"\n')
 
@@ -144,7 +134,7 @@ def test_several_questions_a_document_by_a_template_of_the_user(questions, rows,
     assert len({row["answer_doc"] for row in rows(out).values()}) == len(prompts(server)) == 3
 
 
-def test_a_document_longer_than_the_window_is_shown_from_its_beginning_and_named(questions, animals, out, capsys):
+def test_a_document_longer_than_the_window_is_shown_from_its_beginning_and_named(animals, out, capsys):
     (animals / "owl.txt").write_text("About the owl. The owl of Kells weighs 3 stone. " + "It hoots again. " * 3000)
     with loopback(writer) as server:
         assert questions("make", animals, "--out", out, "--model-arg", "window=4000", server=server) == 0
@@ -153,7 +143,7 @@ def test_a_document_longer_than_the_window_is_shown_from_its_beginning_and_named
     assert "documents longer than the model's window, of which it saw the beginning, 1:\n- 'owl.txt'" in said
 
 
-def test_gap_questions_need_no_model_and_go_on_too(questions, rows, animals, out, capsys):
+def test_gap_questions_need_no_model_and_go_on_too(animals, out, capsys):
     for number in range(12):
         (animals / f"{number}.png").write_bytes(b"x")
     make = ("make", animals, "--out", out, "--template", "gap")
@@ -190,7 +180,7 @@ def test_a_template_that_cannot_be_used_says_why(animals, tmp_path, capsys, cont
 
 
 @pytest.mark.parametrize("name", ["factoid", "factoid-zh", "two-facts"])
-def test_the_built_in_templates_show_the_document(questions, animals, out, name):
+def test_the_built_in_templates_show_the_document(animals, out, name):
     with loopback(writer) as server:
         questions("make", animals, "--out", out, "--template", name, server=server)
     assert prompts(server)
@@ -214,9 +204,8 @@ def file(tmp_path):
     return path
 
 
-@pytest.fixture
-def checked(file, rows):
-    return lambda: rows(file.with_name("q.checked.json"))
+def checked(file):
+    return rows(file.with_name("q.checked.json"))
 
 
 def knows_the_fox(asked):
@@ -233,13 +222,13 @@ def honest(asked):
     return Said(json.dumps({"answerable": bool(weight), "answer": f"{weight[1]} stone" if weight else ""}))
 
 
-def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(questions, checked, animals, file, capsys):
+def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(animals, file, capsys):
     (animals / "owl (2).txt").write_bytes((animals / "owl.txt").read_bytes())
     (animals / "picture.png").write_bytes(b"x")
     decision = {"status": "reject", "by": "ann", "at": "2026-01-01"}
-    file.write_text(json.dumps((rows := json.loads(file.read_text())) | {"owl": {**rows["owl"], "decision": decision}}))
+    file.write_text(json.dumps(rows(file) | {"owl": {**rows(file)["owl"], "decision": decision}}))
     assert questions("check", animals, file) == 0
-    first = checked()
+    first = checked(file)
     assert first["owl"]["decision"] == decision
     states = [(row["status"], row["topic"]) for row in first.values()]
     assert states == [("accept", "weights")] * 3 + [("reject", "none")]
@@ -257,59 +246,49 @@ def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(questions
     ):
         assert line in said
     assert questions("check", animals, file.with_name("q.checked.json")) == 0, "checked again in its place"
-    assert checked() == first
+    assert checked(file) == first
 
 
-def test_what_a_model_knows_without_the_document_is_rejected(questions, checked, animals, file):
-    with loopback(knows_the_fox) as server:
+def test_what_a_model_knows_without_the_document_is_rejected_and_a_missing_reply_asked_for_again(animals, file):
+    failed = Said("", status=400, raw=b'{"error": {"message": "no"}}')
+    with loopback(lambda asked: failed if "fox" in asked.prompt else knows_the_fox(asked)) as server:
+        assert questions("check", animals, file, server=server) == 1
+        assert checked(file)["fox"]["status"] == "review"
+        assert checked(file)["fox"]["reasons"][0].startswith("not probed: the model did not answer")
+        server.say = knows_the_fox
+        server.requests.clear()
         assert questions("check", animals, file, server=server) == 0
         assert questions("check", animals, file, server=server) == 0
-    assert len(prompts(server)) == 4  # the second time nothing is asked
-    fox, owl = checked()["fox"], checked()["owl"]
+    assert len(prompts(server)) == 1  # the second time nothing is asked
+    fox, owl = checked(file)["fox"], checked(file)["owl"]
     assert fox["status"] == "reject"
     assert fox["reasons"] == ["known without the document: asked alone, the model says '5 stone'"]
     assert fox["closed_book"] == {"model": "openai:stub", "known": True, "answer": "5 stone"}
     assert (owl["status"], owl["closed_book"]["known"]) == ("accept", False)
 
 
-def test_a_checker_reads_the_document_and_the_three_nearest_others(questions, checked, animals, file):
+def test_a_checker_reads_the_document_and_the_three_nearest_others(animals, file):
     (animals / "rumour.txt").write_text("Some say: The bat of Kells weighs 9 stone, whatever Kells may tell.")
+
+    def doubting(asked):
+        doubts = {"owl": {"answerable": False}, "fox": {"answerable": True, "answer": "three and a half tons"}}
+        about = animal_of(asked)
+        is_own = about in doubts and f"does the {about}" in asked.prompt
+        return Said(json.dumps(doubts[about])) if is_own else honest(asked)
+
     with loopback(honest) as server:
         assert questions("check", animals, file, *CHECKER, server.url) == 0
-    assert len(prompts(server)) == 3 * 4
-    assert checked()["owl"]["status"] == "accept"
-    assert checked()["owl"]["checker"]["documents"][0] == {"document": "owl.txt", "answer": "3 stone"}
-    reason = "answered by another document: the checker finds '9 stone' in 'rumour.txt'"
-    assert (checked()["bat"]["status"], checked()["bat"]["reasons"]) == ("review", [reason])
-
-
-@pytest.mark.parametrize(
-    ("reply", "status", "kind"),
-    [
-        ({"answerable": False}, "reject", "not answerable from its document"),
-        ({"answerable": True, "answer": "three and a half tons"}, "review", "another answer"),
-    ],
-)
-def test_what_a_checker_finds_in_the_questions_own_document(questions, checked, animals, file, reply, status, kind):
-    def doubting(asked):
-        is_own = "About the owl" in asked.prompt and "does the owl" in asked.prompt
-        return Said(json.dumps(reply)) if is_own else honest(asked)
-
-    with loopback(doubting) as server:
-        questions("check", animals, file, *CHECKER, server.url)
-    assert checked()["owl"]["status"] == status
-    assert [reason.split(":")[0] for reason in checked()["owl"]["reasons"]] == [kind]
-
-
-def test_a_reply_that_is_missing_is_said_and_asked_for_again(questions, checked, animals, file):
-    refusal = Said("", status=400, raw=b'{"error": {"message": "no"}}')
-    with loopback(lambda asked: refusal if "fox" in asked.prompt else knows_the_fox(asked)) as server:
-        assert questions("check", animals, file, server=server) == 1
-        assert checked()["fox"]["status"] == "review"
-        assert checked()["fox"]["reasons"][0].startswith("not probed: the model did not answer")
-        server.say = knows_the_fox
-        assert questions("check", animals, file, server=server) == 0
-    assert checked()["fox"]["status"] == "reject"
+        assert len(prompts(server)) == 3 * 4
+        assert checked(file)["owl"]["status"] == "accept"
+        assert checked(file)["owl"]["checker"]["documents"][0] == {"document": "owl.txt", "answer": "3 stone"}
+        reason = "answered by another document: the checker finds '9 stone' in 'rumour.txt'"
+        assert (checked(file)["bat"]["status"], checked(file)["bat"]["reasons"]) == ("review", [reason])
+        server.say = doubting
+        questions("check", animals, file, *CHECKER, server.url, "--replies", file.with_name("again.jsonl"))
+    owl, fox = checked(file)["owl"], checked(file)["fox"]
+    assert (owl["status"], fox["status"]) == ("reject", "review")
+    assert owl["reasons"][0].startswith("not answerable from its document:")
+    assert fox["reasons"][0].startswith("another answer:")
 
 
 @pytest.mark.parametrize(
@@ -358,9 +337,6 @@ def test_json_is_found_in_whatever_a_model_says_around_it(reply):
         QuestionPair("What does the owl eat?", "mice"),
         QuestionPair("What does the bat eat?", "moths", ("night moths",)),
     )
-
-
-def test_one_object_is_one_pair_and_numbers_are_texts():
     assert read_pairs('{"question": " How many? ", "answer": 1912}', 1) == (QuestionPair("How many?", "1912"),)
 
 
