@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from needlework.core.grid import Cell
 from needlework.results.adaptive.design import SearchDesign, absolute, boundaries, boundaries_at, looks_of, unit_of
 from needlework.results.adaptive.survey import Rules, Survey, costs, max_cost, replacements_from, trials_of
-from needlework.results.adaptive.walk import LengthState, Trials, estimates, next_batches, trials_to_send, walk
+from needlework.results.adaptive.walk import LengthState, Trials, estimates, trials_to_send, walk
 from needlework.results.report.adaptive import plan_lines
 from tests.parity.cases import cases
 
@@ -99,32 +99,23 @@ def walked(curve, seed=0, design=DESIGN):
 
 
 @pytest.mark.parametrize(
-    ("curve", "seed", "design", "bracket"),
+    ("curve", "seed", "design", "bracket", "counts"),
     [
-        ([1, 1, 1, 0, 0, 0], 0, DESIGN, (3, 3)),
-        ([1] * 6, 0, DESIGN, (6, 6)),
-        ([0] * 6, 0, DESIGN, (0, 0)),
-        ([0.856] * 6, 5, DESIGN, (0, 6)),
-        ([1, 1, 0.87, 0.3, 0.1, 0], 2, DESIGN, (2, 3)),
-        ([1, 1, 0.87, 0.86, 0.2], 0, FINE, (2, 4)),
+        ([1, 1, 1, 0, 0, 0], 0, DESIGN, (3, 3), [44, 44, 44, 11, 0, 0]),
+        ([1] * 6, 0, DESIGN, (6, 6), [44, 44, 44, 44, 33, 33]),
+        ([0] * 6, 0, DESIGN, (0, 0), [11, 0, 0, 0, 0, 0]),  # one look
+        ([0.856] * 6, 5, DESIGN, (0, 6), [33, 110, 33, 33, 88, 33]),
+        ([1, 1, 0.87, 0.3, 0.1, 0], 2, DESIGN, (2, 3), [44, 44, 88, 11, 0, 0]),  # more trials would hardly help
+        ([1, 1, 0.87, 0.86, 0.2], 0, FINE, (2, 4), [44, 44, 22, 33, 11]),
     ],
     ids=["a cliff", "holds", "fails at once", "at the bar: given up", "one doubling is enough", "twice the length"],
 )
-def test_a_walk_ends_with_a_bracket_within_the_cap(curve, seed, design, bracket):
+def test_a_walk_ends_with_a_bracket_and_sends_no_more_than_decides(curve, seed, design, bracket, counts):
     found = walked(curve, seed, design)
 
     assert found.ended
     assert found.bracket == bracket
-    assert all(column.n <= design.cap(at) for at, column in enumerate(found.columns))
-
-
-def test_no_more_is_sent_than_decides():
-    cliff, fails, near = walked([1, 1, 1, 0, 0, 0]), walked([0] * 6), walked([1, 1, 0.87, 0.3, 0.1, 0], 2)
-
-    assert [column.decision for column in cliff.columns] == ["pass"] * 3 + ["fail", "", ""]
-    assert cliff.columns[-1].n == 0, "beyond the first that fails"
-    assert [column.n for column in fails.columns] == [11, 0, 0, 0, 0, 0], "one look"
-    assert near.columns[2].n < DESIGN.cap(2), "near the bar more trials would hardly help"
+    assert [column.n for column in found.columns] == counts
 
 
 def test_shorter_lengths_have_more_trials_for_at_most_the_tokens_of_the_longest():
@@ -169,10 +160,6 @@ def test_estimates_never_rise_and_fall_beyond_the_answers():
     first = (8 + 11 + 1.8) / 24
 
     assert estimates(columns, 0.856) == pytest.approx([first, first, first * 0.97, first * 0.97 * 0.93])
-
-
-def test_every_shorter_length_has_its_first_look_before():
-    assert next_batches(DESIGN, [LengthState(33, 33.0, 3, "pass"), *[LengthState()] * 5])[0].at == 1
 
 
 def test_a_trial_without_a_score_is_replaced_at_its_depth_and_is_no_miss():

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from threading import Event, Lock
@@ -18,7 +16,7 @@ from needlework.core.errors import InputError
 from needlework.results.leval.judge import match, win_rate
 from needlework.results.leval.predictions import Answers, Prediction
 from tests.loopback import Said, loopback
-from tests.results.builders import refusal, write_rows
+from tests.results.builders import output, refusal, write_rows
 
 
 def _answers(questions, path="mine"):
@@ -266,11 +264,11 @@ def test_rows_without_a_partner_and_questions_asked_twice_are_named(write, capsy
     assert content["repeated"] == [[[1, 1], [2, 2]]]
 
 
-def test_two_models_of_one_file_and_a_reader_that_stops_reading(write, tmp_path):
+def test_two_models_of_one_file(write, tmp_path, capsys):
     both = write("both", [row | {"b_pred": "wrong"} for row in rows_of("a", ["right"] * 2)])
-    command = f"{sys.executable} -m needlework judge {both} --model a --rival-model b --judge mock:judge"
-    subprocess.run(f"{command} --out {tmp_path}/out.json | true", shell=True, check=False, cwd=ROOT)
-    content = json.loads((tmp_path / "out.json").read_text())
+    out = tmp_path / "out.json"
+    output(capsys, "judge", both, "--model=a", "--rival-model=b", "--judge=mock:judge", "--out", out)
+    content = json.loads(out.read_text())
     assert (content["ours"]["model"], content["rival"]["model"]) == ("a", "b")
     assert content["rates"]["compat"]["expected"] == 4
 

@@ -159,19 +159,15 @@ PAIRS = st.builds(
 
 @given(ROWS, PAIRS)
 def test_an_edited_row_says_the_new_pair_and_keeps_every_other_field(row, pair):
-    edited = with_pair(row, pair)
-    of_the_pair = {"question", "answer", "aliases", "answer_doc", "supporting_docs"}
+    def others(row):
+        of_the_pair = {"question", "answer", "aliases", "answer_doc", "supporting_docs"}
+        return {name: value for name, value in row.items() if name not in of_the_pair}
+
+    edited, before, asked = with_pair(row, pair), pair_of(row), question_of("0", row)
     assert pair_of(edited) == pair
-    assert {k: v for k, v in edited.items() if k not in of_the_pair} == {
-        k: v for k, v in row.items() if k not in of_the_pair
-    }
-    assert with_pair(row, pair_of(row)) == row
-    asked = question_of("0", row)
-    assert (asked.question, asked.answers, asked.document) == (
-        pair_of(row).question,
-        pair_of(row).answers,
-        row["answer_doc"],
-    )
+    assert others(edited) == others(row)
+    assert with_pair(row, before) == row
+    assert (asked.question, asked.answers, asked.document) == (before.question, before.answers, row["answer_doc"])
 
 
 FIRST = {"input": "A long day.", "instructions": ["What day?"], "outputs": ["long"], "evaluation": "LLM", "n": 1.50}
@@ -201,28 +197,27 @@ def save(site, line, pairs, status=303, **more):
 
 
 def test_every_byte_that_nobody_edited_stays_and_of_two_tabs_the_second_is_told(jsonl_site, source):
-    before, seen = source.read_bytes(), jsonl_site.form("/jsonl/0/0")["seen"]
+    before, cleaned = source.read_bytes(), source.with_name("days.cleaned.jsonl")
+    seen = jsonl_site.form("/jsonl/0/0")["seen"]
     assert save(jsonl_site, 0, [("What day?", "a long one"), ("Why?", "It is\r\nso."), ("", " ")]) == "/jsonl/0/0"
-    was, now = before.split(b"\n"), source.with_name("days.cleaned.jsonl").read_bytes().split(b"\n")
+    was, now = before.split(b"\n"), cleaned.read_bytes().split(b"\n")
     assert source.read_bytes() == before
     assert was[1:] == now[1:]
     changed = {"instructions": ["What day?", "Why?"], "outputs": ["a long one", "It is\nso."]}
     assert now[0] == json.dumps({**FIRST, **changed}).encode() + b"\r"
     assert "4 lines: 1 edited, 1 without questions" in jsonl_site.page("/")
     assert "has changed since you opened it" in save(jsonl_site, 0, [("b", "2")], 409, seen=seen)
-    assert "a long one</textarea>" in jsonl_site.page("/jsonl/0/0")
-    assert "has changed since" not in jsonl_site.page("/jsonl/0/")
-    os.utime(source, (2**31, 2**31))
-    assert "has changed since" in jsonl_site.page("/jsonl/0/")
 
-
-def test_what_was_saved_is_there_after_a_new_start_and_can_be_saved_again(jsonl_site, source):
     assert save(jsonl_site, 1, [("Wer?", "Ich")], then="next") == "/jsonl/0/2"
     with opened(source) as again:
         assert "Ich</textarea>" in again.page("/jsonl/0/1")
         save(again, 1, [("Wer?", "Du")])
-    line = source.with_name("days.cleaned.jsonl").read_text().splitlines()[1]
-    assert json.loads(line) == {"text": "Ein Tag\ud800", "id": 7, "instructions": ["Wer?"], "outputs": ["Du"]}
+        line = json.loads(cleaned.read_text().splitlines()[1])
+        assert line == {"text": "Ein Tag\ud800", "id": 7, "instructions": ["Wer?"], "outputs": ["Du"]}
+        assert "a long one</textarea>" in again.page("/jsonl/0/0")
+        assert "has changed since" not in again.page("/jsonl/0/")
+        os.utime(source, (2**31, 2**31))
+        assert "has changed since" in again.page("/jsonl/0/")
 
 
 @pytest.mark.parametrize(
