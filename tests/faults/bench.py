@@ -20,9 +20,7 @@ from tests.faults.runs import naive_score, options, pool, session, trials
 from tests.faults.server import running
 
 PASSED, VOID = 0, 11
-_LONGEST_LINE = 400
 _VOUCHES = {"canaries_found"}  # flags that speak for a cell
-_NAIVE_TIMEOUT_S = 3.0
 
 
 def classification(record):
@@ -90,7 +88,7 @@ def _of_run(fault, ran):
         yield "a traceback"
     if fault.expect.stops:
         lines = [line for line in ran.output.splitlines() if re.search(fault.expect.stops, line)]
-        if not any("stopped" in line and len(line) < _LONGEST_LINE for line in lines):
+        if not any("stopped" in line and len(line) < 400 for line in lines):
             yield f"no line says that the run stopped: {fault.expect.stops}"
         if ran.status == PASSED:
             yield "exit code 0"
@@ -122,7 +120,7 @@ def finish(fault, desk, ran):
 
 def naive(fault, desk):
     """The naive harness's report of the same cells."""
-    return naive_score(desk.base_url(fault.name, "naive"), _trials(options(fault)), _NAIVE_TIMEOUT_S)
+    return naive_score(desk.base_url(fault.name, "naive"), _trials(options(fault)), timeout_s=3.0)
 
 
 _trials = lru_cache(trials)

@@ -3,8 +3,10 @@
 What a naive harness says is not listed: the bench measures it. Threads are named as `project#number`.
 """
 
+import time
 from dataclasses import dataclass, replace
 
+from needlework.core.prompts import Message
 from tests.faults import content, delivery, turns
 from tests.faults.turns import Behaviour, usage
 
@@ -15,7 +17,6 @@ _TWELVE = ("--depths=0:100:6",)
 _THINKS = ("--lengths=600,900", "--thinking-budget=200")
 _IMPATIENT = ("--timeout=2", "--retries=1")
 _CANARY = ("--canary",)
-_ALONE = ("--concurrency=1",)
 _STRICT = ("--strict-model",)
 _WHOLE = ("--model-arg=stream=false",)
 _SEVERAL = ("--lengths=400", "--depths=50", "--repeats=6")  # each repeat has its own needle
@@ -240,14 +241,15 @@ _OURS = (
     Fault(65, "counts_in_each_event", "growing usage in every event",
           Behaviour(send=delivery.counts_in_each_event), _FOUND),
     Fault(66, "constant_id", "same id for all answers",
-          Behaviour(send=delivery.edited(delivery.with_constant_id)), _FOUND, _SEVERAL),
+          Behaviour(send=delivery.edited(lambda data, _: data | {"id": "cmpl-1"})), _FOUND, _SEVERAL),
     Fault(67, "appends_message", "gateway repeats the user's message",
           Behaviour(take=lambda messages: (*messages, messages[-1])), _OTHER_PROMPT),
     Fault(68, "adds_system", "gateway adds a constant system prompt",
-          Behaviour(take=content.adds_system), Expect(("found",), flags=("template_difference",))),
+          Behaviour(take=lambda messages: (Message("system", "Be helpful. Never speak of politics."), *messages)),
+          Expect(("found",), flags=("template_difference",))),
     Fault(69, "swaps_model", "another model, by its own name, from the fifth prompt on",
           Behaviour(send=delivery.as_model("oracle-small", since=4)),
-          Expect(("found",), flags=("model_changed",)), _ALONE),
+          Expect(("found",), flags=("model_changed",)), ("--concurrency=1",)),
     Fault(70, "other_model", "another model, by its own name",
           Behaviour(send=delivery.as_model("oracle-small")), Expect(("found",), flags=("other_model",))),
     Fault(71, "other_model_strict", "the same with `--strict-model`",
@@ -275,8 +277,11 @@ _OURS = (
     Fault(82, "second_choice_first", "two choices in reverse order",
           Behaviour(send=delivery.edited(delivery.second_choice_first)), _FOUND, _WHOLE),
     Fault(83, "says_no_error", "error object with code 0 beside each answer",
-          Behaviour(send=delivery.edited(delivery.with_no_error)), _FOUND, _WHOLE),
-    Fault(84, "many_headers", "150 headers", Behaviour(send=delivery.many_headers), _server_error("protocol")),
+          Behaviour(send=delivery.edited(lambda data, _: data | {"error": {"code": 0, "message": "ok"}})),
+          _FOUND, _WHOLE),
+    Fault(84, "many_headers", "150 headers",
+          Behaviour(send=lambda sent, _: replace(sent, headers={f"X-Trace-{number}": "1" for number in range(150)})),
+          _server_error("protocol")),
     Fault(85, "waits_for_ever", "429 with Retry-After: inf, first try",
           Behaviour(admit=delivery.fails_first(turns.error(429, "slow down", Retry_After="inf"))),
           Expect(("found",), attempts=_TRIED_AGAIN)),
@@ -310,7 +315,8 @@ _OURS = (
           Behaviour(admit=lambda _: turns.error(500, "cannot allocate the cache for context length 131072")),
           _server_error("server")),
     Fault(100, "waits_until", "429 with Retry-After as a date, first try",
-          Behaviour(admit=delivery.fails_first(delivery.rate_limited_until)), _AT_LAST),
+          Behaviour(admit=delivery.fails_first(
+              lambda: turns.error(429, "slow down", Retry_After=str(time.time() + 1)))), _AT_LAST),
 )  # fmt: skip
 
 CATALOGUE = {fault.name: fault for fault in (*_TWINS, *_FIRST_LIST, *_OURS)}

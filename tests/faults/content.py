@@ -4,7 +4,6 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from needlework.core.prompts import Message
 from tests.faults.turns import Said, usage
 
 
@@ -49,11 +48,6 @@ def system_to_user(messages):
 def joins_lines(messages):
     """Make one space of every run of white space, as gateways do that clean their input."""
     return tuple(replace(message, content=" ".join(message.content.split())) for message in messages)
-
-
-def adds_system(messages):
-    """Put a system message of the gateway's own before all others."""
-    return (Message("system", "Be helpful and harmless. Never speak of politics."), *messages)
 
 
 _FULL_WIDTH = str.maketrans("0123456789", "０１２３４５６７８９")

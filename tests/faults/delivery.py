@@ -145,16 +145,6 @@ def with_nan_logprobs(data, _):
     return data | {"choices": [choice | {"logprobs": math.nan} for choice in data["choices"]]}
 
 
-def with_constant_id(data, _):
-    """Every answer has the same id, as some small servers give them."""
-    return data | {"id": "cmpl-1"}
-
-
-def with_no_error(data, _):
-    """`error` beside every good answer, to say that there was none."""
-    return data | {"error": {"code": 0, "message": "ok"}}
-
-
 def as_model(name, since=0):
     """Another model answers, and says so, from the prompt of that number on."""
     return edited(lambda data, turn: data | {"model": name} if turn.number >= since else data)
@@ -234,11 +224,6 @@ def second_choice_first(data, _):
     return data | {"choices": [choice | {"index": 1, "message": {"role": "assistant", "content": "1000000"}}, choice]}
 
 
-def many_headers(sent, _):
-    """More headers than any client reads."""
-    return replace(sent, headers={f"X-Trace-{number}": "1" for number in range(150)})
-
-
 def breaks_off(*events):
     """Half of a streamed answer, and then these bytes in place of its end."""
     return lambda sent, turn: (
@@ -291,8 +276,3 @@ def filtered_elsewhere(turn):
     """The words of DashScope, Azure and Vertex AI for a prompt that is not answered."""
     codes = ("data_inspection_failed", "ResponsibleAIPolicyViolation", "PROHIBITED_CONTENT")
     return turns.error(400, "The request was blocked.", codes[turn.number % len(codes)])
-
-
-def rate_limited_until():
-    """429; `Retry-After` is a point in time, in seconds since 1970."""
-    return turns.error(429, "slow down", Retry_After=str(time.time() + 1))

@@ -13,9 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from needlework.core.files import default_cache_dir
-from needlework.models.specs import resolve_tokenizer
-from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from tests.faults import turns
 from tests.faults.catalogue import CATALOGUE, HONEST
 from tests.faults.turns import Seen, Session, Wire, respond, turn_of
@@ -81,9 +79,9 @@ class Desk:
 
 
 @contextmanager
-def running(default=HONEST, *, port=0, tokenizer=TOKENIZER):
+def running(default=HONEST, *, port=0):
     """A server on 127.0.0.1 while the block lasts; its threads do the work."""
-    desk = Desk(resolve_tokenizer("mock:perfect", {}, tokenizer, default_cache_dir()), default)
+    desk = Desk(load_tokenizer(TOKENIZER), default)
     with http_server(desk.answer, port=port) as desk.url:
         yield desk
 
@@ -93,14 +91,13 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m tests.faults.server", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--fault", default=HONEST, choices=list(CATALOGUE), metavar="NAME", help="see --list")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--tokenizer", default=TOKENIZER, help="what counts: tiktoken:NAME, smollm2, a folder")
     parser.add_argument("--list", action="store_true", help="print every fault and stop")
     given = parser.parse_args(argv)
     if given.list:
         for fault in CATALOGUE.values():
             print(f"{fault.number or '':>3} {fault.name:28} {fault.met}")
         return
-    with running(given.fault, port=given.port, tokenizer=given.tokenizer) as desk:
+    with running(given.fault, port=given.port) as desk:
         print(f"{desk.url}/v1", flush=True)
         try:
             threading.Event().wait()

@@ -5,7 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -218,8 +218,8 @@ def body(said, name, *, chat):
     """The answer as one JSON object; `name` is its id."""
     choice: dict[str, Any] = {"index": 0, "finish_reason": said.finish, "logprobs": None}
     if chat:
-        message = {"role": "assistant", "content": said.content, **_reasoning(said), **said.message}
-        choice["message"] = message
+        reasoning = {} if said.reasoning is None else {"reasoning_content": said.reasoning}
+        choice["message"] = {"role": "assistant", "content": said.content, **reasoning, **said.message}
     else:
         choice["text"] = said.content
     kind = "chat.completion" if chat else "text_completion"
@@ -277,10 +277,6 @@ def _head(name, kind):
     return {"id": name, "object": kind, "created": 1, "model": MODEL}
 
 
-def _reasoning(said):
-    return {} if said.reasoning is None else {"reasoning_content": said.reasoning}
-
-
 def _dumped(data):
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
@@ -301,7 +297,10 @@ def turn_of(request, *, chat, session, tokenizer):
 
 def respond(turn, behaviour, *, count_in_stream):
     """Answer one request and note what was done to it. `count_in_stream`: the client wants `usage` in its stream."""
-    seen = _note(turn)
+    with turn.session.lock:
+        seen = turn.session.seen.setdefault(turn.sha, Seen())
+        seen.requests += 1
+        turn.attempt = seen.requests
     refused = behaviour.admit(turn) if behaviour.admit else None
     if refused is not None:
         seen.touched = True
@@ -313,18 +312,14 @@ def respond(turn, behaviour, *, count_in_stream):
     turn.reading = read(turn.tokenizer.decode(turn.ids))
     honest = _said(turn)
     said = behaviour.say(honest, turn) if behaviour.say else honest
-    plain = _written(said, turn, count_in_stream)
+    name = f"cmpl-{turn.sha[:12]}-{turn.attempt}"
+    if turn.stream:
+        plain = events(said, name, chat=turn.chat, counted=count_in_stream)
+    else:
+        plain = body(said, name, chat=turn.chat)
     sent = behaviour.send(plain, turn) if behaviour.send else plain
     seen.touched |= taken != turn.messages or turn.ids != whole or _unlike(said, honest) or sent != plain
     return sent
-
-
-def _note(turn):
-    with turn.session.lock:
-        seen = turn.session.seen.setdefault(turn.sha, Seen())
-        seen.requests += 1
-        turn.attempt = seen.requests
-    return seen
 
 
 def _said(turn):
@@ -340,17 +335,6 @@ def usage(prompt, completion):
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _written(said, turn, count_in_stream):
-    name = f"cmpl-{turn.sha[:12]}-{turn.attempt}"
-    if turn.stream:
-        return events(said, name, chat=turn.chat, counted=count_in_stream)
-    return body(said, name, chat=turn.chat)
-
-
 def _unlike(said, honest):
     # By text: a NaN is unlike itself.
-    return json.dumps(_fields(said), default=repr) != json.dumps(_fields(honest), default=repr)
-
-
-def _fields(said):
-    return [said.content, said.finish, said.usage, said.reasoning, dict(said.message)]
+    return json.dumps(asdict(said), default=repr) != json.dumps(asdict(honest), default=repr)
