@@ -48,23 +48,18 @@ LLAMA = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path):
+def test_a_model_is_described_by_the_configuration_beside_it_or_its_tokenizer(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     with (tmp_path / "model.safetensors").open("wb") as file:
         file.truncate(16_060_000_000)  # a hole: no disk is used
-    return tmp_path
-
-
-def test_a_model_is_described_by_the_configuration_beside_it_or_its_tokenizer(folder, tmp_path):
     whole = Described(window=131_072, token_bytes=131_072, weights_bytes=16_060_000_000)
     scaled = {"rope_scaling": '{"rope_type": "yarn", "factor": 2.0}'}
-    local = f"hf:{folder}"
+    local = f"hf:{tmp_path}"
     assert described(local, {}, None, tmp_path) == whole
     assert described(local, scaled, None, tmp_path).window == 262_144
     assert described(local, {"window": "4096"}, None, tmp_path).window == 4096
     # A server may have been given less memory than the model was trained for: its window is not known.
-    assert described("openai:x", {}, str(folder), tmp_path) == Described(None, 131_072, 16_060_000_000)
+    assert described("openai:x", {}, str(tmp_path), tmp_path) == Described(None, 131_072, 16_060_000_000)
     assert described("openai:x", {"window": "9000"}, "tiktoken:cl100k_base", tmp_path) == Described(window=9000)
 
 

@@ -86,8 +86,8 @@ class _Failing:
     def forget(self): ...
 
 
-@pytest.fixture
-def no_collection(monkeypatch):
+@pytest.fixture(autouse=True)
+def _no_collection(monkeypatch):
     """Memory is not collected after a failure: with all of torch in it that takes a second."""
     monkeypatch.setattr("needlework.models.local.model._free_memory", lambda: None)
 
@@ -98,7 +98,6 @@ def _model(decoder, tokenizer):
     )
 
 
-@pytest.mark.usefixtures("no_collection")
 def test_out_of_memory_is_tried_once_more_in_smaller_pieces(smol_tokenizer):
     full = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
     requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:2]]
@@ -113,7 +112,6 @@ def test_out_of_memory_is_tried_once_more_in_smaller_pieces(smol_tokenizer):
     assert "\n" not in response.error.message
 
 
-@pytest.mark.usefixtures("no_collection")
 def test_one_request_that_fails_fails_alone(smol, smol_tokenizer):
     requests = [chat(smol_tokenizer, question) for question in QUESTIONS[:3]]
     model = _model(_Failing(poisoned=requests[1].prompt.tokens), smol_tokenizer)

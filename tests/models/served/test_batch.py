@@ -163,7 +163,6 @@ TOO_LONG = {"error": {"message": "maximum context length is 8192 tokens"}}
 @pytest.mark.parametrize(
     ("line", "kind", "words"),
     [
-        (answered("ID", {"error": {"message": "overloaded"}}, 503), "server", "HTTP 503: overloaded"),
         (answered("ID", {"error": {"message": "slow down"}}, 429), "rate_limit", "HTTP 429: slow down"),
         (failed("ID", "batch_expired", "not done in 24h"), "server", "batch has no answer: not done in 24h"),
         (answered("ID", {"choices": []}), "protocol", "no choices"),

@@ -94,17 +94,6 @@ def test_a_server_is_given_up_after_a_row_and_a_time(heard, patience):
     assert not limiter.given_up(1e6, took_s=0), "it has come back"
 
 
-def news_of(limiter, *signs, every_s=1.0, begin_s=0.0, took_s=0.0, retry_after_s=None):
-    """What is told when attempts end one after the other: when, and the news."""
-    told = []
-    for at, sign in enumerate(signs):
-        now = begin_s + at * every_s
-        limiter.end(limiter.begin(), sign, now, retry_after_s)
-        if (news := limiter.news(now, took_s)) is not None:
-            told.append((now, news))
-    return told
-
-
 @pytest.mark.parametrize(
     ("signs", "options", "told"),
     [
@@ -119,7 +108,13 @@ def news_of(limiter, *signs, every_s=1.0, begin_s=0.0, took_s=0.0, retry_after_s
     ],
 )
 def test_changes_of_a_servers_state_are_told_once(signs, options, told):
-    assert [(pytest.approx(at), news) for at, news in told] == news_of(RequestLimiter(4), *signs, **options)
+    limiter, changes = RequestLimiter(4), []
+    for number, sign in enumerate(signs):
+        now = options.get("begin_s", 0) + number * options.get("every_s", 1)
+        limiter.end(limiter.begin(), sign, now)
+        if (news := limiter.news(now, options.get("took_s", 0))) is not None:
+            changes.append((now, news))
+    assert changes == [(pytest.approx(at), news) for at, news in told]
 
 
 @given(width=st.integers(1, 100), steps=STEPS)

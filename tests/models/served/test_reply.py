@@ -190,9 +190,8 @@ def test_split(text, prompt, answer, reasoning, is_unclosed):
     assert part_reasoning(text, prompt) == (answer, reasoning, is_unclosed)
 
 
-NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
 MARKS = [
-    *((f"<{name}>", f"</{name}>") for name in NAMES),
+    *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "thought", "reasoning", "seed:think")),
     ("<Think>", "</THINK>"),
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
