@@ -117,7 +117,6 @@ def test_a_secret_never_gets_into_a_script(word, secret):
         ("local --dry-run", "--modle=mock:perfect", "unrecognized arguments: --modle=mock:perfect; --modle: did"),
         ("local", "--model=mock:prefect", "--model mock: 'prefect': use one of mock:perfect"),
         ("local --dry-run", "--model=hf:/nope", "--model hf: '/nope': there is no such folder"),
-        ("local --dry-run", "--model=m --serve=vlm", "--serve: 'vlm': use one of"),
         ("kubernetes --image i --claim c --dry-run", "--modle hf:/models/only-there", "--modle: did you mean --model?"),
         ("kubernetes --image i --claim c --dry-run", "--model hf:/models/only-there", ""),
     ],
@@ -196,10 +195,6 @@ def test_an_array_has_the_shards_that_are_started(shards, words, text, tmp_path,
         SlurmArray(plan, options(f"slurm {words}")).start(shards)
 
 
-def test_a_run_of_the_same_name_in_another_folder_has_other_jobs():
-    assert job_name(PLAN) != job_name(Plan(Path("/other/Big run"), 8, PLAN.words, PLAN.cwd, 2))
-
-
 def test_the_queue_is_read_and_a_running_task_counts_before_an_ended_one():
     listing = (
         "12|1|RUNNING|None\n12|2|PENDING|Resources\n12|3|COMPLETED|None\n9|3|FAILED|NonZeroExitCode\n12|4|PENDING|None\n"
@@ -235,8 +230,10 @@ def test_a_kubernetes_job_has_the_plan_and_the_pods():
 
 
 @pytest.mark.parametrize("name", ["Big run", "a_b.c", "x" * 200, "é", "-"])
-def test_names_are_those_of_kubernetes(name):
+def test_names_are_those_of_kubernetes_and_other_for_another_folder(name):
     assert re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?", kubernetes_name(name))
+    one, other = (Plan(Path(folder) / name, 8, (), Path("/"), 2) for folder in ("/runs", "/others"))
+    assert job_name(one) != job_name(other)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,10 @@ def test_each_task_weighs_the_same_whatever_its_questions_and_topics_are_in_no_c
     assert rows["closed average"].tasks == ("tpo", "quality")
     assert "tpo 6 of 269" in rows["closed average"].missing
     assert (rows["all tasks"].of, rows["all tasks"].score.value) == (3, pytest.approx(0.5))
+    both = records + [changed(record, length=8_000) for record in records]
+    assert [each.length for each in leval_summaries(both)] == [8_000, 16_000], "lengths stand apart"
+    with_own = averages(records + answered("harbour", [1.0]))["all tasks"]
+    assert (with_own.of, with_own.score.value) == (4, pytest.approx(0.625)), "files of one's own are in it"
 
 
 def test_whole_tasks_are_the_published_average():
@@ -52,14 +56,6 @@ def test_rouge_has_three_averages_of_the_answers_details():
     rows = averages(answered("news_summ", [0.4], details=details) + answered("patent_summ", [0.4], details=details))
 
     assert [rows[f"ROUGE-{name} average"].score.value for name in "12L"] == pytest.approx([0.6, 0.2, 0.4])
-
-
-def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart():
-    records = answered("harbour", [0.5]) + answered("mill", [1.0])
-    both = records + [changed(record, length=8_000) for record in records]
-
-    assert averages(records)["all tasks"].score.value == 0.75
-    assert [each.length for each in leval_summaries(both)] == [8_000, 16_000]
 
 
 GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}

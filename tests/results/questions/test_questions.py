@@ -299,9 +299,7 @@ def test_a_checker_reads_the_document_and_the_three_nearest_others(animals, file
         (("make", "--template", "gap"), "--model: 'mock:perfect': --template gap asks no model"),
         (("make", "--api-key-env", "sk-12345"), "--api-key-env: '...': is the name of an environment variable"),
         (("make", "--model-arg", "window"), "--model-arg: 'window': write KEY=VALUE"),
-        (("make", "--model", "nothing"), "--model: 'nothing': use one of"),
         (("make", "--model", "mock:wrong"), "has written no question that can be used"),
-        (("check", "--concurrency", 0), "--concurrency: '0': use a whole number from 1"),
         (("check", "--checker", "nothing"), "--checker: 'nothing': use one of"),
         (
             ("check", "--checker", "mock:wrong", "--checker-api-key-env", "sk-1"),

@@ -216,13 +216,9 @@ def test_durations(seconds, words):
 
 @pytest.mark.parametrize(
     ("model", "concurrency", "note"),
-    [
-        ("openai:m", 8, "up to 8 requests at once"),
-        ("openai:m", 1, ""),
-        ("smollm2", 8, "a time is one prompt's share"),
-        ("mock:perfect", 8, ""),
-    ],
-)
+    [("openai:m", 8, "up to 8 requests at once"), ("smollm2", 8, "a time is one prompt's share"),
+     ("openai:m", 1, ""), ("mock:perfect", 8, "")],
+)  # fmt: skip
 def test_a_note_says_what_a_time_has_in_it(model, concurrency, note):
     settings = resolve_settings({"model": [model], "concurrency": str(concurrency)}, {}, Path())
     notes = list(sending_notes(settings))
@@ -230,49 +226,32 @@ def test_a_note_says_what_a_time_has_in_it(model, concurrency, note):
     assert note in notes[0] if note else notes == []
 
 
-CONFTEST = """
-import pytest
-from needlework.core.record import Record, Timing
-from needlework.pytest_plugin.latency import publish_latencies
-
-RECORDS = [
-    Record(
-        id=f"niah-len{length}-r{i}", model="mock", task="niah", needle="code", length=length, depth=50.0, repeat=i,
-        outcome="found", score=1.0, timing=Timing(latency_s=length / 1000 + i, cached_tokens=7),
-    )
-    for length in (1000, 4000) for i in range(3)
-]
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_sessionfinish(session):
-    publish_latencies(session.config, RECORDS)
-    return (yield)
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
-def test_benchmark_json_has_one_entry_for_each_group(pytester, workers):
-    pytester.makeconftest(CONFTEST)
-    pytester.makepyfile("def test_cell(): pass")
-    result = pytester.runpytest_subprocess(f"-n{workers}", "--benchmark-json=b.json")
-    first, second = json.loads((pytester.path / "b.json").read_text())["benchmarks"]
+def test_benchmark_json_has_one_entry_for_each_group(tmp_path, workers):
+    words = ["benchmarks", f"-n{workers}", "-p", "no:cacheprovider", "--lengths=400,600", "--depths=0,50"]
+    options = ["--model=mock:sleep=0.01", f"--results-dir={tmp_path}", f"--benchmark-json={tmp_path}/b.json"]
+    subprocess.run([sys.executable, "-m", "pytest", *words, *options], check=True, cwd=ROOT)
+    first, second, *_first_tokens = json.loads((tmp_path / "b.json").read_text())["benchmarks"]
 
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*latency?niah-len4000?*"])
-    assert (first["name"], second["name"]) == ("latency[niah-len1000]", "latency[niah-len4000]")
-    assert (first["stats"]["data"], second["stats"]["mean"]) == ([1.0, 2.0, 3.0], 5.0)
-    assert first["params"] == {"model": "mock", "task": "niah", "length": 1000}
-    assert first["extra_info"] == {"model": "mock", "cached_prompt_tokens": 21}
+    assert (first["name"], second["name"]) == ("latency[niah-len400]", "latency[niah-len600]")
+    assert len(first["stats"]["data"]) == len(second["stats"]["data"]) == 2
+    assert first["stats"]["mean"] >= 0.01
+    assert first["params"] == {"model": "mock:sleep=0.01", "task": "niah", "length": 400}
 
 
 def test_answers_make_groups_of_latency_first_token_and_further_tokens():
     timings = [("found", 2.0), ("found", 1.0), ("error", 60.0), ("skipped", None), ("censored", None), ("found", 0.0)]
-    records = [new_record(repeat=9 - i, outcome=name, timing={"latency_s": s}) for i, (name, s) in enumerate(timings)]
+    records = [
+        new_record(repeat=9 - i, outcome=name, timing={"latency_s": s, "cached_tokens": 7})
+        for i, (name, s) in enumerate(timings)
+    ]
     (group,) = latency_groups(records)
     streamed = new_record(timing={"latency_s": 2.0, "ttft_s": 0.5, "tokens_per_s": 50.0})
 
     assert (group.name, group.seconds) == ("latency[niah-len1000]", (1.0, 2.0))
+    assert group.params == {"model": "mock", "task": "niah", "length": 1000}
+    assert group.extra_info == {"model": "mock", "cached_prompt_tokens": 14}
     assert {each.group: each.seconds for each in latency_groups([streamed])} == {
         "latency": (2.0,), "first token": (0.5,), "time per token": (0.02,),
     }  # fmt: skip

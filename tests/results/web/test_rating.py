@@ -171,6 +171,8 @@ def test_answers_are_joined_by_question_and_reference_and_time(tmp_path):
     assert [item.question for item in read(path).items] == ["human"], "rows for people alone, where a file has such"
     write_rows(path, kinds[::2])
     assert [item.question for item in read(path).items] == ["f1", "LLM"]
+    files = [write_predictions(tmp_path / name, {"m": [name]}) for name in ("after", "before")]
+    assert read(*files).models == ["m_pred (after/m.pred.jsonl)", "m_pred (before/m.pred.jsonl)"], "other answers"
 
 
 def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tmp_path):
@@ -182,12 +184,6 @@ def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tm
     assert items.is_grouped
     with opened(tmp_path) as ann:
         assert "The document." in ann.page("/rating/0/document")
-
-
-def test_two_files_of_one_model_are_two_models_where_they_answer_the_same(tmp_path):
-    write_predictions(tmp_path / "before", {"m": ["a"]})
-    write_predictions(tmp_path / "after", {"m": ["b"]})
-    assert read(tmp_path).models == ["m_pred (after/m.pred.jsonl)", "m_pred (before/m.pred.jsonl)"]
 
 
 def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path):
