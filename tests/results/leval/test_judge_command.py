@@ -111,10 +111,6 @@ def fair(asked):
     return Said("Reasons. [[C]]" if first == second else "Reasons. [[A]]" if first == "right" else "Reasons. [[B]]")
 
 
-def mute(asked):
-    return Said("Hard to say.") if "Question 3?" in asked.prompt else fair(asked)
-
-
 def replies_in(path):
     return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
 
@@ -183,7 +179,7 @@ def test_an_unreadable_reply_is_asked_for_once_more(both, tmp_path):
 
 
 def test_a_reply_without_a_verdict_is_an_error_and_asked_for_again_by_the_next_run(both, tmp_path, capsys):
-    with loopback(mute) as server:
+    with loopback(lambda asked: Said("Hard to say.") if "Question 3?" in asked.prompt else fair(asked)) as server:
         out = judged(capsys, server, *both, code=1)
         compat, strict = rates(out)
         assert compat[:9] == ["compat", "10", "6", "6", "2", "22", "of", "24", "59.09"]
@@ -276,12 +272,10 @@ def test_two_models_of_one_file(write, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("script", "command"),
     [
-        ("auto_eval.py", "score leval"),
-        ("llm_eval", "judge"),
-        ("web_human_eval", "serve"),
-        ("web_annotate_jsonl", "serve"),
+        ("auto_eval.py", "score leval"), ("llm_eval", "judge"),
+        ("web_human_eval", "serve"), ("web_annotate_jsonl", "serve"),
     ],
-)
+)  # fmt: skip
 def test_levals_scripts_are_named_in_docs_and_by_the_command_line(script, command, capsys):
     assert needlework.main([script]) == 2
     assert f"`needlework {command}` here" in capsys.readouterr().err

@@ -388,10 +388,12 @@ def check(**rows):
     return {each.key: each for each in check_rows(rows, FOLDER, groups, index)}
 
 
-def test_a_good_question_is_accepted_and_twins_of_its_document_are_named():
-    checked = check(a=OWL)["a"]
-    assert (checked.status, checked.reasons) == ("accept", ())
-    assert checked.facts == {"support": 1.0, "also_in": [], "twins": ["owl-copy.txt"]}
+def test_a_good_question_is_accepted_and_supporting_documents_support():
+    row = {"question": "Who bought it, and what else?", "answer": "Tom Daly; clocks", "answer_doc": "bat.txt"}
+    good, alone, together = check(a=OWL, b=row, c=row | {"supporting_docs": ["byrne.txt"]}).values()
+    assert (good.status, good.reasons) == ("accept", ())
+    assert good.facts == {"support": 1.0, "also_in": [], "twins": ["owl-copy.txt"]}
+    assert (alone.facts["support"], together.facts["support"]) == (0.6667, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -420,12 +422,6 @@ def test_what_is_wrong_with_a_question_alone(row, changed, reasons):
     told = [f"{reason.status}: {reason}" for reason in check(a=row | changed)["a"].reasons]
     assert len(told) == len(reasons)
     assert all(line.startswith(reason) for line, reason in zip(told, reasons, strict=True)), told
-
-
-def test_supporting_documents_support():
-    row = {"question": "Who bought it, and what else?", "answer": "Tom Daly; clocks", "answer_doc": "bat.txt"}
-    assert check(a=row)["a"].facts["support"] == 0.6667
-    assert check(a=row | {"supporting_docs": ["byrne.txt"]})["a"].facts["support"] == 1.0
 
 
 def test_the_same_question_twice():

@@ -138,15 +138,6 @@ def test_an_answer_is_found_by_its_key(tmp_path):
     assert (stored.record.prompt, stored.replayed) == (PromptFacts(tokens=9), False)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"response": Response(error=ModelError("timeout", "none"))}, {"invalid": ("server_truncated",)},
-     {"skipped": "too long"}],
-)  # fmt: skip
-def test_a_failure_is_not_written(fields):
-    assert unscored_record(exchange(**fields), **NAMES) is None
-
-
 def test_a_clean_end_drops_answers_and_of_earlier_sessions_only_those_in_the_journal(tmp_path):
     write_waiting(tmp_path, *(unscored_record(exchange(key), **NAMES) for key in "ab"))
     earlier = frozenset(tmp_path.iterdir())
@@ -184,15 +175,19 @@ def test_a_ruling_is_stored_as_its_record(fields, scored, tmp_path):
 @pytest.mark.parametrize(
     ("fields", "scored"),
     [
+        ({"response": Response(error=ModelError("timeout", "none"))}, None),
+        ({"invalid": ("server_truncated",)}, None),
+        ({"skipped": "too long"}, None),
         ({}, replace(ruled(), score=Score(0.0, "wrong"))),
         ({}, ScoringResult(None, "judge_evalscope", 1, "judge", "the judge gave no reply")),
         ({"response": Response("Well,", "", "length")}, ruled()),
         ({"invalid": ("server_truncated",)}, ruled()),
     ],
-    ids=["by a rule", "no reply", "cut off", "invalid"],
+    ids=["failed", "cut by the server", "not sent", "by a rule", "no reply", "cut off", "invalid"],
 )
-def test_a_record_without_a_judges_score_is_no_ruling(fields, scored):
-    assert ruled_record(exchange(**fields), scored, **NAMES) is None
+def test_a_failure_and_a_record_without_a_judges_score_are_not_written(fields, scored):
+    told = exchange(**fields)
+    assert (ruled_record(told, scored, **NAMES) if scored else unscored_record(told, **NAMES)) is None
 
 
 @pytest.mark.parametrize("change", [{"score": 2}, {"outcome": "unclear"}, {"details": []}, {"scorer_version": "1"}])

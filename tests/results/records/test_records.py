@@ -170,16 +170,11 @@ def test_each_test_has_all_of_its_records_under_plain_names():
 @pytest.mark.parametrize(
     ("names", "step"),
     [
-        (["nightly", "hf:out/checkpoint-500"], 500),
-        (["llama3-step_2k"], 2000),
-        (["7b-tokens=1.5B"], 1.5e9),
-        (["tokens-3m"], 3e6),
-        (["llama3 epoch 2, step 40"], 40),
-        (["run-3-of-7"], 7),
-        (["main", "smollm2"], 2),
+        (["nightly", "hf:out/checkpoint-500"], 500), (["llama3-step_2k"], 2000), (["7b-tokens=1.5B"], 1.5e9),
+        (["tokens-3m"], 3e6), (["llama3 epoch 2, step 40"], 40), (["run-3-of-7"], 7), (["main", "smollm2"], 2),
         (["main", "other"], None),
     ],
-)
+)  # fmt: skip
 def test_the_step_of_a_name(names, step):
     assert step_of(names) == step
 

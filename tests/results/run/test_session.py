@@ -243,7 +243,7 @@ def test_benchmark_json_has_one_entry_for_each_group(tmp_path, workers):
 def test_answers_make_groups_of_latency_first_token_and_further_tokens():
     timings = [("found", 2.0), ("found", 1.0), ("error", 60.0), ("skipped", None), ("censored", None), ("found", 0.0)]
     records = [
-        new_record(repeat=9 - i, outcome=name, timing={"latency_s": s, "cached_tokens": 7})
+        new_record(repeat=9 - i, outcome=name, timing={"latency_s": s, "cached_tokens": 7 * i})
         for i, (name, s) in enumerate(timings)
     ]
     (group,) = latency_groups(records)
@@ -251,7 +251,7 @@ def test_answers_make_groups_of_latency_first_token_and_further_tokens():
 
     assert (group.name, group.seconds) == ("latency[niah-len1000]", (1.0, 2.0))
     assert group.params == {"model": "mock", "task": "niah", "length": 1000}
-    assert group.extra_info == {"model": "mock", "cached_prompt_tokens": 14}
+    assert group.extra_info == {"model": "mock", "cached_prompt_tokens": 7}
     assert {each.group: each.seconds for each in latency_groups([streamed])} == {
         "latency": (2.0,), "first token": (0.5,), "time per token": (0.02,),
     }  # fmt: skip
