@@ -16,12 +16,10 @@ from needlework.results.statistics.comparison.comparison import compare, compare
 from needlework.results.statistics.comparison.provenance import (
     changed_parts,
     check_dtypes,
-    differing_facts,
     differing_parts,
     weights_lines,
 )
-from needlework.results.statistics.wording import points, points1
-from tests.results.builders import changed, new_record
+from tests.results.builders import new_record
 
 
 def record(score=1.0, **fields):
@@ -43,7 +41,6 @@ def grid(score, repeats=12, **fields):
 
 ALL = grid(lambda *_: 1.0)
 NONE_AT_4K = grid(lambda length, *_: float(length < 4000))
-SKIPPED_AT_4K = [changed(each, outcome="skipped", score=None) if each.length == 4000 else each for each in ALL]
 
 
 def pair_of(first, second):
@@ -126,17 +123,6 @@ def test_runs_without_a_common_trial_and_damaged_ones_say_why(first, second, wor
         compare(first, second)
 
 
-def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted():
-    other, unknown = record(repeat=0, prompt={"sha256": "other"}), record(repeat=1, prompt={})
-    first, second = [record(repeat=repeat) for repeat in range(3)], [other, unknown, record(repeat=2, scorer="exact")]
-    pair = compare(first, second)
-
-    assert (pair.reworded, pair.prompts_unknown, pair.scorers_differ) == (((first[0], other),), 1, 1)
-    lines = lines_of(first, second)
-    assert "caution: 1 pairs were judged by different scorers" in lines
-    assert "1 trial without a prompt hash on one side, not checked" in lines
-
-
 def test_holm_runs_over_the_tasks_of_all_pairs_and_over_the_runs():
     """One task of the same p among two: twice the p; six samples have no p below 2 / 2^6."""
     worse = [0.0] * 7 + [1.0] * 5
@@ -180,44 +166,6 @@ def test_order_does_not_matter_and_swapping_flips_the_sign(scores, shuffler):
     assert {"better": "worse", "worse": "better"}.get(b.whole.verdict, b.whole.verdict) == a.whole.verdict
 
 
-def test_differences_in_words():
-    assert [points(x) for x in (0.0, 0.004, -0.004, 0.05, -1.0)] == ["0", "+0", "-0", "+5", "-100"]
-    assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
-
-
-def test_what_does_not_fit_one_window_is_worse_for_certain_and_stands_first():
-    base, small = compare_runs({"base": ALL, "small": SKIPPED_AT_4K})
-    whole = small.pair.tasks[0].whole
-
-    assert loss_words(small.pair.whole.losses[0], (8192, 1024), ("base", "small")) == (
-        "small cannot answer 36 of 72 trials that base scored: all 36 at 4k (36 skipped); window 1024, base had 8192"
-    )
-    assert (whole.difference.mean, whole.counted.mean, whole.verdict) == (0.0, -0.5, "worse")
-    assert (small.verdict, small.worse_from) == ("worse", 4000)
-    assert pair_of(SKIPPED_AT_4K, ALL).tasks[0].whole.verdict == "better"
-    lines = comparison_lines((base, small))
-    assert lines[1].startswith("  small cannot answer 36 of 72 trials that base scored: all 36 at 4k (36 skipped)")
-    assert "losses as misses" in lines[4]
-    assert lines[6].split()[:4] == ["small", "36", "of", "72"]
-    two = [record(1.0, length=length) for length in (500, 2000)]  # of one sample
-    lost = [two[0], record(None, length=2000, outcome="skipped")]
-    assert compare(two, lost).tasks[0].whole.verdict == "worse"
-
-
-@pytest.mark.parametrize("outcome", ["censored", "error", "invalid"])
-def test_other_losses_count_as_misses_in_p_and_verdict(outcome):
-    (task,) = pair_of(ALL, [changed(each, outcome=outcome, score=None) if each.depth else each for each in ALL]).tasks
-
-    assert (task.whole.p < 0.05, task.whole.verdict) == (True, "worse")
-
-
-def test_trials_that_neither_run_could_answer_are_no_loss():
-    records = [record(1.0, repeat=0), record(None, repeat=1, outcome="skipped")]
-    whole = compare(records, records).whole
-
-    assert (whole.losses, whole.counted) == ((), whole.difference)
-
-
 def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where():
     both = [*ALL, *grid(lambda *at: float(at[1] != 50), task="chain")]
     base, run = compare_runs({"base": both, "mixed": [*NONE_AT_4K, *grid(lambda *_: 1.0, task="chain")]})
@@ -227,16 +175,6 @@ def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where():
     assert (base.is_worse, run.is_worse, run.verdict) == (False, True, "no difference shown")
     assert "  mixed is worse in niah · code" in comparison_lines((base, run))
     assert "worse in some tasks: mixed; no difference shown: mixed" in comparison_sentence((base, run))
-
-
-@pytest.mark.parametrize(
-    ("right", "worse_from"),
-    [(lambda _: False, 1000), (lambda length: length > 1000, None)],
-    ids=["everywhere", "at short lengths alone"],
-)
-def test_worse_from_takes_all_longer_lengths_too(right, worse_from):
-    run = compare_runs({"base": ALL, "broken": grid(lambda length, *_: float(right(length)))})[1]
-    assert (run.verdict, run.worse_from) == ("worse", worse_from)
 
 
 def test_samples_too_few_for_any_p_with_so_many_runs_are_undetermined_and_say_so():
@@ -339,12 +277,6 @@ def test_what_two_sessions_of_a_run_know_otherwise_is_a_change_and_what_one_does
     assert changed_parts(now, {"models": {"m": {"window": 4, "server": "z"}}}) == ["models m: window 8 / 4"]
     assert changed_parts({"tokenizers": {"t": "1"}}, {"tokenizers": {"t": "2"}}) == ["tokenizers t: 1 / 2"]
     assert changed_parts({}, now) == changed_parts({"models": 3, "corpora": {"c/en": 3}}, {"models": [1]}) == []
-
-
-def test_records_say_which_fact_of_a_prompt_differs():
-    other = record(prompt={"sha256": "x", "filler_sha256": "g", "tokens": 901, "needles": []})
-
-    assert differing_facts(record(), other) == ["filler: f / g", "tokens: 900 / 901"]
 
 
 def test_models_are_known_by_their_weights():

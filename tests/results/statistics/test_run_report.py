@@ -10,14 +10,12 @@ from needlework.core.errors import InputError
 from needlework.core.settings import prices_of
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.panels import headline
-from needlework.results.report.suites import latency_sections
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_facts import (
     Flips,
     SpendingCap,
     check_cap,
     cost_rows,
-    latency_rows,
     run_facts,
     spent,
 )
@@ -66,22 +64,6 @@ def test_trials_that_failed_are_the_first_next_step():
     lasting = run_report([new_record(), errors[2]], facts=facts)
     assert next_line(lasting, "runs/r").startswith("next: open runs/r/report.html")
     assert headline_of(lasting).next_run != NextRun(again)
-
-
-def test_columns_are_means_over_trials():
-    """Length 1000: three trials at one depth, one at the other: (1 + 1 + 0 + 0.5) / 4, not the mean of cell means."""
-    outcomes = [(0.0, "found"), (0.0, "found"), (0.0, "wrong"), (100.0, "partial")]
-    records = [new_record(depth=depth, repeat=at, outcome=outcome) for at, (depth, outcome) in enumerate(outcomes)]
-    (panel,) = summarise([*records, new_record(depth=None, length=4000, outcome="error")])
-
-    assert (panel.lengths, panel.depths) == ((1000, 4000), (0.0, 100.0, None))
-    assert (panel.cells[1000, 0.0].n, panel.cells[1000, 0.0].mean) == (3, pytest.approx(2 / 3))
-    assert [(each.n, each.mean) for each in panel.columns] == [(4, 0.625), (0, None)]
-    assert panel.columns[1].interval is None
-    assert [(row.n, row.mean) for row in panel.rows] == [(3, pytest.approx(2 / 3)), (1, 0.5), (0, None)]
-    assert (1000, None) not in panel.cells
-    assert (panel.overall.n, panel.overall.mean, panel.overall.trials) == (4, 0.625, 5)
-    assert (panel.overall.counts["found"], panel.overall.unscored) == (2, {"error": 1})
 
 
 @pytest.mark.parametrize(
@@ -133,18 +115,6 @@ NAMES = st.sampled_from(("started", "commit", "command", "pace", "models", "vers
 @given(manifest=st.dictionaries(NAMES, VALUES))
 def test_any_manifest_can_be_read(manifest):
     assert run_facts(manifest, "x").name == "x"
-
-
-def times(**fields):
-    return {"latency_s": 1.0, "ttft_s": 0.25, "tokens_per_s": 40.0, "cached_tokens": 0} | fields
-
-
-def test_failures_and_what_nobody_measured_are_in_no_row():
-    timings = ({"latency_s": None}, {"latency_s": 0.0})
-    records = [new_record(outcome="error", timing=times(latency_s=60.0)), new_record(outcome="skipped", timing={})]
-
-    assert latency_rows([*records, *(new_record(timing=timing) for timing in timings)]) == ()
-    assert latency_sections(()) == []
 
 
 @pytest.mark.parametrize(
@@ -245,12 +215,6 @@ def test_cached_tokens_have_their_own_price_and_each_model_too():
     assert second.dollars == pytest.approx((400 * 10 + 600 * 1 + 100 * 20) / 1e6)
     assert spent(records, PRICE) == (pytest.approx(first.dollars + second.dollars), 3_300)
     assert [row.dollars for row in cost_rows(records)] == [None, None]
-
-
-def test_a_second_question_is_paid_too():
-    tokens = {"prompt_tokens": 1_000, "follow_up_tokens": 300, "completion_tokens": 50}
-
-    assert spent([new_record(response=tokens)], ()) == (0.0, 1_350)
 
 
 def test_a_cap_says_what_has_reached_it_and_one_in_dollars_needs_prices():
