@@ -120,19 +120,29 @@ def ruler():
     return run_report([*records, *other])
 
 
-def needlebench(preset="needlebench-v2-4k", lengths="1k,2k", **options):
-    """A preset of NeedleBench on a smaller grid: single needles right, parallel ones half, chains up to 16."""
-    chosen = {"preset": preset, "lengths": lengths, "depths": "0,50", "repeats": "2", "model": ["mock"]} | options
-    settings = resolve_settings(chosen, {}, Path())
+def needlebench_trials(score=lambda _task, _needle: 1.0, **options):
+    """Records of all trials of a preset of NeedleBench on a smaller grid, and its design."""
+    grid_of = {"preset": "needlebench-v2-4k", "lengths": "1k,2k", "depths": "0,50", "repeats": "2", "model": ["mock"]}
+    settings = resolve_settings(grid_of | options, {}, Path())
     records = []
     for cell in (cell for series in grid(settings) for cell in series.cells):
-        score = 0.5 if cell.task == "parallel" else 1.0
-        if cell.task == "needlebench_atc":
-            score = float(int(cell.needle.removesuffix("_zh").removeprefix("n")) <= 16)
-        outcome = "found" if score == 1 else "partial" if score else "wrong"
+        value = score(cell.task, cell.needle)
         fields = {name: getattr(cell, name) for name in ("task", "needle", "length", "depth", "repeat")}
-        records.append(new_record(**fields, outcome=outcome, score=score))
-    return run_report(records[:-1], design=design_of(settings))
+        outcome = {1.0: "found", 0.0: "wrong"}.get(value, "partial")
+        records.append(new_record(**fields, outcome=outcome, score=value))
+    return records, design_of(settings)
+
+
+def needlebench(**options):
+    """Single needles right, parallel ones half, chains up to 16."""
+
+    def score(task, needle):
+        if task == "needlebench_atc":
+            return float(int(needle.removesuffix("_zh").removeprefix("n")) <= 16)
+        return 0.5 if task == "parallel" else 1.0
+
+    records, design = needlebench_trials(score, **options)
+    return run_report(records[:-1], design=design)
 
 
 def leval():
@@ -244,7 +254,7 @@ RUNS = {
     "controlled tasks": controlled_tasks,
     "ruler": ruler,
     "needlebench": needlebench,
-    "needlebench chains": lambda: needlebench("needlebench-v2-atc", "32k", language="en"),
+    "needlebench chains": lambda: needlebench(preset="needlebench-v2-atc", lengths="32k", language="en"),
     "leval": leval,
     "data sets": data_sets,
     "documents": documents,

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import needlebench_sections
@@ -24,6 +23,7 @@ from needlework.results.statistics.suites.published import (
 from needlework.results.statistics.tasks import macros, task_scores
 from tests.parity.cases import cases
 from tests.results.builders import changed, clopper_pearson, new_record
+from tests.results.snapshots.runs import needlebench_trials
 
 
 def trials(task, outcomes, *, control="", **reference):
@@ -238,36 +238,16 @@ def test_weighted_means_of_the_published_table():
     assert checked > 40
 
 
-@pytest.fixture
-def run(tmp_path):
-    """Records of all trials of a run, with the score that `score` tells by task and needle, and its design."""
-
-    def build(score=lambda *_: 1.0, **options):
-        chosen = {"preset": "needlebench-v2-4k", "lengths": "1k,2k", "depths": "0,50", "repeats": "2"} | options
-        settings = resolve_settings(chosen | {"model": ["mock"]}, {}, tmp_path)
-        design = design_of(settings)
-        assert design is not None
-        records = []
-        for cell in (cell for series in grid(settings) for cell in series.cells):
-            value = score(cell.task, cell.needle)
-            fields = {name: getattr(cell, name) for name in ("task", "needle", "length", "depth", "repeat")}
-            outcome = {1.0: "found", 0.0: "wrong"}.get(value, "partial")
-            records.append(new_record(**fields, outcome=outcome, score=value))
-        return records, design
-
-    return build
-
-
 def rows_of(records, design):
     (summary,) = needlebench(records, design)
     return {row.name: row for row in summary.rows}
 
 
 @pytest.mark.parametrize(("preset", "overall"), [("needlebench-v1-4k", 0.55), ("needlebench-v2-4k", 0.5)])
-def test_weights_and_the_published_order_of_rows(run, preset, overall):
+def test_weights_and_the_published_order_of_rows(preset, overall):
     """Published code says 15 and 16.7 here: its S-RT row is made of the M-RT data."""
     scores = {"niah": 1.0, "parallel": 0.0, "needlebench_reasoning": 0.5}
-    records, design = run(lambda task, _: scores[task], preset=preset)
+    records, design = needlebench_trials(lambda task, _: scores[task], preset=preset)
     rows = rows_of(records, design)
     kinds = [f"{kind}{end}" for kind in ("S-RT", "M-RT", "M-RS") for end in ("", "-EN", "-ZH")]
 
@@ -281,8 +261,8 @@ def test_weights_and_the_published_order_of_rows(run, preset, overall):
     assert rows["Overall"].n == len(records)
 
 
-def test_a_part_that_was_not_asked_is_missing_from_what_it_belongs_to(run):
-    records, design = run(language="en", task="niah,needlebench_reasoning")
+def test_a_part_that_was_not_asked_is_missing_from_what_it_belongs_to():
+    records, design = needlebench_trials(language="en", task="niah,needlebench_reasoning")
     rows = rows_of(records, design)
 
     assert rows["S-RT-EN"].value == rows["M-RS-EN"].value == 1
@@ -293,8 +273,8 @@ def test_a_part_that_was_not_asked_is_missing_from_what_it_belongs_to(run):
     assert "missing: S-RT-ZH" in "\n".join(section_lines(needlebench_sections(needlebench(records, design))))
 
 
-def test_trials_that_did_not_run_or_have_no_score_are_named(run):
-    records, design = run()
+def test_trials_that_did_not_run_or_have_no_score_are_named():
+    records, design = needlebench_trials()
     stopped = rows_of([r for r in records if (r.needle, r.repeat) != ("code", 1)], design)
     assert stopped["S-RT-EN"].missing == ("S-RT-EN: 4 of 8 trials not run",)
     assert (stopped["S-RT-ZH"].value, stopped["Overall"].value) == (1, None)
@@ -310,8 +290,8 @@ def test_trials_that_did_not_run_or_have_no_score_are_named(run):
     assert blank["Overall"].value is None
 
 
-def test_controls_are_no_part_of_it(run):
-    records, design = run(controls="absent,focused")
+def test_controls_are_no_part_of_it():
+    records, design = needlebench_trials(controls="absent,focused")
     plain = [record for record in records if not record.needle.endswith(("_absent", "_focused"))]
     wrong = {"outcome": "wrong", "score": 0.0, "reference": {"control": "absent"}}
     overall = rows_of([r if r in plain else changed(r, **wrong) for r in records], design)["Overall"]
@@ -320,8 +300,8 @@ def test_controls_are_no_part_of_it(run):
     assert len(plain) < len(records)
 
 
-def test_what_is_not_as_published_is_told(run, tmp_path):
-    records, design = run(scorer="match")
+def test_what_is_not_as_published_is_told(tmp_path):
+    records, design = needlebench_trials(scorer="match")
     title = needlebench_sections(needlebench(records, design))[0].title
     assert "(not as published: lengths, depths, repeats, scorer)" in title
 
@@ -333,9 +313,9 @@ def test_what_is_not_as_published_is_told(run, tmp_path):
 CHAINS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-def traced(run, scores, without=()):
+def traced(scores, without=()):
     options = {"preset": "needlebench-v2-atc", "lengths": "32k", "repeats": "4", "language": "en"}
-    records, design = run(lambda _, needle: scores[int(needle.removeprefix("n"))], **options)
+    records, design = needlebench_trials(lambda _, needle: scores[int(needle.removeprefix("n"))], **options)
     (summary,) = needlebench([r for r in records if r.needle not in {f"n{count}" for count in without}], design)
     return summary
 
@@ -350,15 +330,15 @@ def traced(run, scores, without=()):
         ({count: 0.25 if count == 32 else 0.75 for count in CHAINS}, 16, 32),
     ],
 )
-def test_the_longest_chain_ends_at_the_first_drop(run, scores, needles, dropped):
-    english = next(reach for reach in traced(run, scores).max_needles if "EN" in reach.name)
+def test_the_longest_chain_ends_at_the_first_drop(scores, needles, dropped):
+    english = next(reach for reach in traced(scores).max_needles if "EN" in reach.name)
 
     assert (english.needles, english.dropped) == (needles, dropped)
 
 
-def test_a_chain_is_undetermined_only_where_what_is_missing_matters(run):
+def test_a_chain_is_undetermined_only_where_what_is_missing_matters():
     scores = {count: float(count <= 16) for count in CHAINS}
 
-    assert traced(run, scores, without=(64,)).max_needles[0].needles == 16
-    before = traced(run, scores, without=(8,)).max_needles[0]
+    assert traced(scores, without=(64,)).max_needles[0].needles == 16
+    before = traced(scores, without=(8,)).max_needles[0]
     assert (before.needles, before.missing) == (None, ("ATC-8-EN: 4 of 4 trials not run",))
