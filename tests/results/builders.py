@@ -99,24 +99,32 @@ def write_rows(path, rows):
     return path
 
 
-def run_of(folder, right=12, *, failed=0, day=0, **options):
-    """Write a run of 12 samples at 1000 and 4000 tokens: the first `right` are right, the first `failed` trials errors.
-
-    `day`: on which it began; `planned`, `manifest` as of `write_run`, other options are fields of the records.
-    """
-    error = {"outcome": "error", "scorer": "", "scorer_version": 0}
-    manifest = options.pop("manifest", {"started": f"2026-01-{day:02}T00:00:00+00:00"} if day else None)
-    planned = options.pop("planned", None)
-    cells = [(length, repeat) for length in (1000, 4000) for repeat in range(12)]
-    records = [
+def records_of(outcome, **fields):
+    """Records of 12 samples at 1000 and 4000 tokens; `outcome` says what became of each (length, repeat)."""
+    unscored = {"scorer": "", "scorer_version": 0}
+    return [
         new_record(
-            **{"length": length, "repeat": repeat, "outcome": "found" if repeat < right else "wrong"}
-            | (error if at < failed else {})
-            | options
+            **{"length": length, "repeat": repeat, "outcome": outcome(length, repeat)}
+            | (unscored if outcome(length, repeat) in ("error", "skipped") else {})
+            | fields
         )
-        for at, (length, repeat) in enumerate(cells)
+        for length in (1000, 4000)
+        for repeat in range(12)
     ]
-    return write_run(folder, records, planned=planned, manifest=manifest)
+
+
+def run_of(folder, right=12, *, failed=0, day=0, planned=None, manifest=None, **fields):
+    """Write a run of `records_of`: the first `right` samples are right, the first `failed` trials errors.
+
+    `day`: on which it began; `planned`, `manifest` as of `write_run`.
+    """
+
+    def outcome(length, repeat):
+        is_error = repeat + 12 * (length > 1000) < failed
+        return "error" if is_error else "found" if repeat < right else "wrong"
+
+    manifest = {"started": f"2026-01-{day:02}T00:00:00+00:00"} if day else manifest
+    return write_run(folder, records_of(outcome, **fields), planned=planned, manifest=manifest)
 
 
 def exit_code(*words):

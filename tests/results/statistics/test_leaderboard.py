@@ -10,7 +10,7 @@ from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard import ModelRun, boards_of, changes, entries_of, rank_ranges, series_of
 from needlework.results.statistics.run_report import run_report
 from perf.simulations.history import detection_rates
-from tests.results.builders import new_record
+from tests.results.builders import new_record, records_of
 
 
 def _found(_length, _repeat):
@@ -18,18 +18,7 @@ def _found(_length, _repeat):
 
 
 def records(outcome, tasks=("niah",), **fields):
-    """2 lengths x 12 repeats of each task; `outcome` says what became of each (length, repeat)."""
-    failed = {"scorer": "", "scorer_version": 0}
-    return [
-        new_record(
-            **{"task": task, "length": length, "repeat": repeat, "outcome": outcome(length, repeat)}
-            | (failed if outcome(length, repeat) in ("error", "skipped") else {})
-            | fields
-        )
-        for task in tasks
-        for length in (1000, 4000)
-        for repeat in range(12)
-    ]
+    return [record for task in tasks for record in records_of(outcome, **{"task": task} | fields)]
 
 
 def run_of(name, outcome=_found, *, why="", suite=None, **fields):
