@@ -19,7 +19,6 @@ from needlework.core.errors import InputError, OneLineParser, ending_signals, ne
 from needlework.core.files import (
     drop_halves,
     folder_of_run,
-    learnt_once,
     locked,
     read_cached,
     write_cached,
@@ -93,14 +92,6 @@ def test_halves_of_killed_runs_are_dropped(tmp_path, monkeypatch):
     write_whole("report", b"whole")
     drop_halves(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
-
-
-def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_path):
-    file = tmp_path / "run" / "window"
-    asked = [({"tokens": None}, False), ({"tokens": 4096}, True)]
-    assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": None}
-    assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": 4096}
-    assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": 4096}
 
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
@@ -216,16 +207,6 @@ def test_the_question_stands_where_it_is_asked_for(name, language, position, tim
     assert "{question}" not in text
 
 
-def test_messages_of_their_own_tags_and_the_system_prompt_which_can_be_replaced_and_left_out():
-    (message,) = lay_out(load_shape("plain", "en"), "Where?", system=None, position="start")
-    assert "<document>\n{context}\n</document>" in message.content
-    shape = load_shape("llmtest", "en")
-    roles = [message.role for message in lay_out(shape, "Q?", system=None, position="end")]
-    assert roles == ["system", "user", "user"]
-    assert lay_out(shape, "Q?", system="Be brief.", position="end")[0].content == "Be brief."
-    assert lay_out(shape, "Q?", system="", position="end")[0].role == "user"
-
-
 def test_guide_goes_where_opencompass_puts_it():
     for case in cases("niah/oc_guide_question"):
         if case["function"] != "_modify_retrieval_question":
@@ -239,12 +220,17 @@ def test_guide_goes_where_opencompass_puts_it():
     assert guided("Where?", "en", joint=False).startswith("Where? Before answering")  # without an answer's format
 
 
-def test_a_users_shape(tmp_path):
+def test_a_users_shape_and_system_prompts(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('[en]\n[[en.message]]\nrole = "user"\ncontent = "Text: {context} Q: {question}"\n')
     assert lay_out(load_shape(str(file), "en"), "W?", system=None, position="end")[0].content == (
         "Text: {context} Q: W?"
     )
+    # A shape's own system prompt can be replaced, and left out.
+    llmtest = load_shape("llmtest", "en")
+    firsts = [lay_out(llmtest, "Q?", system=system, position="end")[0] for system in (None, "Be brief.", "")]
+    assert [message.role for message in firsts] == ["system", "system", "user"]
+    assert firsts[1].content == "Be brief."
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core import devices
-from needlework.core.devices import Gpus, Shard, divided, gpus, places, shard_named, shared_out
+from needlework.core.devices import Gpus, Shard, divided, gpus, places, shared_out
 from needlework.core.errors import InputError, TooLongError
 from needlework.core.grid import (
     Cell,
@@ -284,15 +284,6 @@ def test_shards_are_all_cells_split_no_haystack_are_fair_and_the_same_in_any_ord
     assert shared_out(shuffled, of) == shares
 
 
-def test_long_prompts_weigh_more_than_their_tokens():
-    drawn = [Cell("niah", 131_072, 50, "code", repeat) for repeat in range(2)]
-    drawn += [Cell("niah", 16_384, 50, "code", repeat) for repeat in range(16)]
-    of_long = {unit: number for unit, number in shared_out(drawn, 3).items() if "131072" in unit}
-
-    assert sorted(of_long.values()) == [1, 2]
-    assert {number for unit, number in shared_out(drawn, 3).items() if "16384" in unit} == {3}
-
-
 def test_tests_without_a_cell_are_run_by_the_first_shard_and_are_no_trials():
     tests = {"plain": None, "asks": Cell("niah", 500, 50, "code")}
     first, division = divided(Shard(1, 2), tests, ["asks"])
@@ -304,11 +295,6 @@ def test_tests_without_a_cell_are_run_by_the_first_shard_and_are_no_trials():
     drawn = [Cell("niah", 500, 50, "code", repeat) for repeat in range(4)]
     mine, _ = divided(Shard(1, 3), {(name, cell): cell for name in "ab" for cell in drawn}, [])
     assert {cell for name, cell in mine if name == "a"} == {cell for name, cell in mine if name == "b"}
-
-
-def test_a_shard_has_a_name():
-    assert shard_named("2/4") == Shard(2, 4)
-    assert (shard_named("2/4").name, str(shard_named("2/4"))) == ("2-of-4", "2 of 4")
 
 
 @pytest.mark.parametrize(

@@ -25,24 +25,6 @@ def test_a_drawn_needle_holds_its_key_and_its_value_once(seed, repeat, language)
     assert draw_codes(language, seed=seed, repeat=repeat) == (needle,)
 
 
-@pytest.mark.parametrize(
-    ("name", "language", "needles", "diff", "keyword"),
-    [
-        ("san_francisco", "en", 1, None, None),
-        ("san_francisco", "zh", 1, None, None),
-        ("cdme", "zh", 1, None, None),
-        ("pizza", "en", 3, None, ""),
-        ("italy", "zh", 3, 25, "Jack"),
-    ],
-)
-def test_built_in_sets(name, language, needles, diff, keyword):
-    found = load_needle_set(name, language)
-    assert len(found.needles) == needles
-    assert (found.joint and found.joint.diff, found.joint and found.joint.keyword) == (diff, keyword)
-    for needle in found.needles:
-        assert needle.answer.casefold() in needle.text.casefold()
-
-
 def test_a_users_toml_file(tmp_path):
     file = tmp_path / "My needles.toml"
     file.write_text(

@@ -10,7 +10,7 @@ from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
-from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables, without_servers
+from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
 from needlework.haystack_fixtures.trials.contexts import SourcePool, narrow_to_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
@@ -194,24 +194,6 @@ def test_repeats_are_for_each_file_and_each_haystack_is_of_one(tmp_path, cdme):
     assert narrow_to_file(suite, 20) == (narrow_to_file(suite, 0)[0], 10)
     together = of_cdme(tmp_path, corpus=f"cdme:{cdme}", file_list=files, repeats="3").suites[0]
     assert (together.repeats, together.repeats_per_file) == (3, 0)
-
-
-def test_a_manifests_tables_give_it_back(tmp_path):
-    options = {
-        "retriever": "none,BM25",
-        "chunk_size": "64t",
-        "no_truncate": "true",
-        "leval_data": "a,b",
-        "preset": "quick",
-        "embedder_base_url": "http://h/v1",
-    }
-    settings = resolve_settings(options, {}, tmp_path)
-    run, suites = json.loads(json.dumps(settings_tables(settings)))
-    assert (suites[0]["leval_subset"], run["embedder_base_url"]) == ("scored", "http://h/v1")
-    assert read_settings("manifest.json", run, suites) == settings
-    # Earlier checkouts wrote null for what nobody gave.
-    assert read_settings("manifest.json", run, [suite | {"data_where": None} for suite in suites]) == settings
-    assert "http://h/v1" not in f"{settings} {settings_tables(without_servers(settings))}"
 
 
 @pytest.mark.parametrize(

@@ -33,18 +33,6 @@ def rows(*texts):
     return "\n".join(json.dumps({"text": text}) for text in texts)
 
 
-def test_a_folder_is_read_recursively_in_order_of_relative_paths(tmp_path):
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "one.TXT").write_text("two")
-    (tmp_path / "a.md").write_text("one")
-    (tmp_path / "c.jsonl").write_text(rows("three", "four") + "\n\n")
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0")
-    (tmp_path / ".hidden.txt").write_text("not this")
-    corpus = load(tmp_path, language="de")
-    assert corpus.documents == ("one", "two", "three", "four")
-    assert (corpus.name, corpus.language, corpus.chars) == (tmp_path.name, "de", 15)
-
-
 def test_empty_files_are_skipped_and_an_empty_corpus_or_one_that_is_not_utf8_is_refused(tmp_path):
     (tmp_path / "a.txt").write_text(" \n")
     assert "holds no text: it needs txt, md or jsonl files" in complaint(tmp_path)

@@ -64,14 +64,6 @@ def test_any_document_is_cut_to_the_budget_at_the_end_that_may_go(tokenizer, tex
         assert len(tokenizer.encode(HEAD + text + TAIL).ids) + len(tokenizer.bos) > budget
 
 
-def test_all_of_it_goes_over_the_budget_where_nothing_may_be_cut(tokenizer):
-    text = "The weather was written down. " * 100
-    prompt = built(tokenizer, Document(text, truncation="none"), 200)
-    assert kept(prompt) == text
-    assert prompt.slack < 0
-    assert not prompt.flags
-
-
 def test_too_little_room_names_the_least_length_and_that_works(tokenizer):
     document = Document("The ferry runs. " * 50)
     with pytest.raises(InputError, match="use at least") as caught:

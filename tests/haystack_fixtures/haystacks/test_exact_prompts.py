@@ -134,24 +134,6 @@ def test_every_cell_is_exact_and_true(bench_for, tokenizer, text):
         assert not any(prompt.flags for prompt in prompts)
 
 
-def test_several_needles_keep_their_order_and_their_own_depths(bench_for, tokenizer):
-    bench = bench_for(tokenizer, "english")
-    needles = [(f"n{number}", f"Key number {number} opens the door of house {number}77.") for number in range(5)]
-    for depths in ([0, 25, 50, 75, 100], [100] * 5, [0] * 5, [50] * 5, [90, 10, 50, 50, 100]):
-        prompt = bench.build(needles, depths, 1200)
-        check(bench, prompt, needles, 1200)
-        placed = prompt.placed
-        assert [needle.name for needle in placed] == [name for name, _ in needles]
-        assert [needle.requested for needle in placed] == depths
-        order = sorted(range(5), key=lambda number: depths[number])
-        assert order == sorted(range(5), key=lambda number: placed[number].start)
-        for needle, depth in zip(placed, depths, strict=True):
-            assert abs(needle.depth - depth) < 6
-            assert needle.depth == depth or depth not in (0, 100)
-        haystack = prompt.context_tokens - sum(needle.tokens for needle in placed)
-        assert all(needle.depth == 100 * needle.tokens_before / haystack for needle in placed)
-
-
 def test_a_budget_too_small_names_the_smallest_that_fits(bench_for, tokenizer):
     for chat in (True, False):
         bench = replace(bench_for(tokenizer, "english"), chat=chat)

@@ -189,15 +189,6 @@ def test_every_template_shows_the_messages_as_they_are(name, seed, budget, depth
         assert prompt.text[placed.start : placed.end] == f"{WANTED.reply} {placed.name[-1]}!"
 
 
-def test_the_wanted_turn_stands_at_its_depth():
-    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
-    for depth in (0, 10, 25, 50, 75, 90, 100):
-        [placed] = build_talk(tokenizer, messages_of(tokenizer), 6000, depth).placed
-        assert placed.requested == depth
-        assert abs(placed.depth - depth) < 2
-        assert depth not in (0, 100) or placed.depth == depth
-
-
 def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them():
     inner = load_tokenizer("o200k_base")
     turns = (Message("user", "Some examples."), Message("user", "Hello?"), Message("assistant", "Hello."))

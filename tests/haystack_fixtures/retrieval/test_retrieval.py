@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from needlework.core.errors import InputError
-from needlework.core.record import RetrievalFacts
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.retrieval.embedders import load_embedder
 from needlework.haystack_fixtures.retrieval.search import (
@@ -122,18 +120,6 @@ def retrieval(tmp_path):
         return Retrieval(settings, load_tokenizer("o200k_base"), tmp_path), settings.suites[0]
 
     return make
-
-
-def test_the_best_chunks_are_the_context_and_stand_where_the_record_says(retrieval):
-    made, suite = retrieval()
-    found = made.retrieve(suite, QUESTION, "bm25")
-    assert found.facts.hits[0].document == "boats.txt"
-    assert found.text.startswith("The ferry ran on Thursdays only.\n\n")
-    texts = dict(TEXTS)
-    shown = [texts[hit.document][hit.start : hit.end].strip() for hit in found.facts.hits]
-    assert found.text == "\n\n".join(shown)
-    facts = replace(found.facts, hits=[])
-    assert facts == RetrievalFacts("bm25", k=2, chunk_size=45, unit="characters", chunks=6, gold="boats.txt", rank=1)
 
 
 def test_chunks_of_a_record_are_cut_from_the_texts_as_they_are_now(retrieval, tmp_path):
@@ -393,17 +379,6 @@ def test_a_retriever_searches_the_whole_document_and_chunks_are_cut_at_the_end_o
     assert found.prompt.flags == ("truncated",)
     assert found.retrieved.text.startswith(context(found))
     assert "pear tree" in context(found)
-
-
-def test_keys_without_a_retriever_stay_what_they_were_and_those_with_one_tell_how(leval_run):
-    def keys(**options):
-        builder, cells = leval_run(**options)
-        return {cell.needle: builder.key(suite, cell, {}) for suite, cell in cells}
-
-    alone, both = keys(chunk_size="1000", chunk_overlap="200"), keys(retriever="none,bm25")
-    assert alone.items() < both.items()
-    others = [keys(retriever="bm25", **option) for option in ({"retrieve": "3"}, {"chunk_size": "301"})]
-    assert len({each["doc0_q0_bm25"] for each in (both, *others)}) == 3
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import json
 import re
 from collections import Counter
 from datetime import date
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError, TooShortError
 from needlework.core.grid import Cell
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.haystack_fixtures.tasks.statements import written_date
@@ -152,26 +150,6 @@ def test_a_budget_too_small_for_the_copy_names_the_least_and_that_works(tokenize
         trial(least - 1)
 
 
-def test_the_piece_given_is_recorded_against_the_piece_asked_for():
-    options = {"language": "en", "lengths": "5500", "repeats": "8", "answer_budget": "300"}
-    made, [suite] = builder("mrcr", **options), settings_of("mrcr", **options).suites
-    trials_of_repeats = [build(made, suite, Cell("mrcr", 5500, 50, "n8", repeat)) for repeat in range(8)]
-    assert sorted(trial.asked.reference["wanted"] for trial in trials_of_repeats) == [f"#{n}" for n in range(1, 9)]
-    trial = trials_of_repeats[3]
-    reference, turns = trial.asked.reference, pairwise(trial.prompt.messages)
-    pieces = [reply.content for asked, reply in turns if asked.content == trial.asked.needles[0].ask]
-    kinds = Counter(reference["kinds"].values())
-    assert kinds["topic"] + kinds["format"] == 16
-    [string] = reference["given"]
-    for number, text in enumerate(pieces, 1):
-        scored, right = judged(trial, string + text).for_asserting, reference["wanted"] == f"#{number}"
-        assert scored.details["given"] == ("wanted" if right else f"#{number}")
-        assert (scored, scored.verdict) == ((1.0, "found") if right else (0.0, "distractor"))
-    other = next(text for text, kind in reference["kinds"].items() if kind == "topic")
-    assert judged(trial, string + other).for_asserting.details["given"] == "topic"
-    assert judged(trial, pieces[int(reference["wanted"][1:]) - 1]).for_asserting == 0  # without the string
-
-
 def trials_of(task, seed, language, control=""):
     options = {"controls": f"absent,{control}"} if control else {}
     return plain_trials(task, control, seed=str(seed), language=language, depths="0", repeats="2", **options)
@@ -283,31 +261,6 @@ def test_after_compaction_the_question_is_asked_on_the_summary_alone(seed, langu
         assert judged(trial, NOT_FOUND[language]).for_asserting == 0
 
 
-def test_a_summary_is_asked_within_the_answer_budget_and_without_what_the_shape_says_of_answers():
-    for budget, most in (("100", "60 words"), ("1k", "600 words")):
-        options = {"controls": "compacted", "lengths": "4k", "answer_budget": budget, "language": "en"}
-        (trial, *_) = plain_trials("agent_log", "compacted", **options)
-        assert f"at most {most}" in trial.asked.question
-        assert "{question}" not in trial.prompt.text
-    options = {"controls": "compacted", "language": "en", "needle_set": "codes"}
-    (trial, *_) = plain_trials("niah", "compacted", **options)
-    second = builder("niah", corpus="noise", lengths="2k", depths="50", **options).follow_up(trial, "Codes: 1.")
-
-    assert "Answer in a few words" not in trial.prompt.text
-    assert second.prompt.text.count("Answer in a few words") == 1
-
-
-def test_variants_are_asked_where_they_fit(tmp_path):
-    def lengths(asked):
-        (suite,) = resolve_settings({"task": "multikey", "lengths": asked, "language": "en"}, {}, tmp_path).suites
-        task = TASKS["multikey"]
-        return {label: task.lengths(suite, label) for label in task.labels(suite)}
-
-    short, all_of_them = dict.fromkeys(("k0", "k4"), (512, 1000, 4000)), dict.fromkeys(("k16", "near"), (1000, 4000))
-    assert lengths("512,1k,4k") == short | all_of_them | {"k64": (4000,)}
-    assert lengths("200") == {"k0": (200,)}
-
-
 def association_rows(language, name):
     lines = table("association", language)[name].strip().splitlines()
     return [[term.strip() for term in line.split("=")] for line in lines]
@@ -343,15 +296,6 @@ def stems(text, language):
         return {text[at : at + 2] for at in range(len(text) - 1) if text[at : at + 2].isalnum()}
     content = set(re.findall(r"\w+", text.lower())) - SMALL
     return {word.removesuffix("s").removesuffix("ing").removesuffix("e") for word in content}
-
-
-def test_a_haystack_with_a_term_of_the_row_is_refused(tmp_path):
-    names = table("association", "en").keys() - {"generated", "forms"}
-    terms = {term for name in names for row in association_rows("en", name) for term in row[1:] if term}
-    corpus = tmp_path / "text.txt"
-    corpus.write_text(f"{'. '.join(sorted(terms))}. Nothing of note happened there. " * 60, encoding="utf-8")
-    with pytest.raises(InputError, match="the haystack has this key or answer already"):
-        plain_trials("association", language="en", corpus=str(corpus))
 
 
 STORY = {

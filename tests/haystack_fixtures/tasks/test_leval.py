@@ -15,9 +15,9 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, family_of
 from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_rule
-from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, SUBSETS, read_task
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, read_task
 from needlework.scoring.registry import scorer_named
-from tests.haystack_fixtures.tasks.built import context, mock_value, run_of
+from tests.haystack_fixtures.tasks.built import context, run_of
 
 ROOT = Path(__file__).parents[3]
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))
@@ -57,36 +57,6 @@ def trials(folder, *names, **options):
 
 
 CHOICE = [("Where did the tree stand?\nA. mill\nB. church", "A"), ("What was it?\nA. oak\nB. pear", "B")]
-
-
-def test_each_question_is_a_case_and_the_document_stands_before_it(data):
-    folder = data(coursera=[row(TREE, CHOICE, "exam"), row(FERRY, CHOICE[:1], "exam")])
-    found = trials(folder, "coursera")
-    assert list(found) == ["doc0_q0", "doc0_q1", "doc1_q0"]
-    trial = found["doc0_q1"]
-    assert trial.cell.id == "leval_coursera-len1200-depthall-doc0_q1-r0"
-    assert context(trial) == TREE
-    assert trial.prompt.text.index(TREE) < trial.prompt.text.index("What was it?")
-    assert trial.asked.reference["answers"] == ("B",)
-    assert trial.asked.reference["floor"] == 2 / 3
-    assert context(found["doc1_q0"]) == FERRY
-    assert (mock_value(trial, "perfect"), mock_value(trial, "empty")) == (1, 0)
-    assert trial.prompt.flags == ()
-
-
-def test_equal_documents_are_one_whatever_row_they_stand_in(data):
-    rows = [row(TREE, [("Which tree?", "a pear")], "f1"), row(FERRY, [("When?", "Thursdays")], "f1")]
-    rows += [row(TREE, [("Which tree?", "a pear")], "LLM"), row(TREE, [("Where?", "by the mill")], "human")]
-    folder = data(financial_qa=rows)
-    by_subset = {
-        subset: list(trials(folder, "financial_qa", preset="leval-open", leval_subset=subset)) for subset in SUBSETS
-    }
-    assert by_subset == {
-        "scored": ["doc0_q0", "doc1_q0"],
-        "llm": ["doc0_q1"],
-        "human": ["doc0_q2"],
-        "both": ["doc0_q1", "doc0_q2"],
-    }
 
 
 @pytest.mark.parametrize("below", ["", "Closed-ended-tasks", "LEval-data/Closed-ended-tasks", "LEval/Exam"])
@@ -180,19 +150,6 @@ def test_a_document_that_is_too_long_is_cut_or_skipped(data):
     assert code.endswith(context(ended))
     compat = trials(folder, "tpo", leval_truncation="compat")["doc0_q0"]
     assert (TREE * 20).startswith(f"{context(compat)} ")
-
-
-def test_keys_tell_texts_and_cuts_apart_but_not_where_the_data_lies(data, tmp_path):
-    def key(folder, **options):
-        builder, cells = run(folder, "tpo", **options)
-        return builder.key(*cells[0], {})
-
-    rows = [row(TREE * 20, CHOICE, "exam")]
-    flat = key(data(tpo=rows))
-    assert key(data("sub/Closed-ended-tasks", tpo=rows) + "/sub") == flat
-    others = [key(data(tpo=rows), leval_truncation="compat"), key(data(tpo=rows), no_truncate="true")]
-    others.append(key(data("other", tpo=[row(FERRY, CHOICE, "exam")]) + "/other"))
-    assert len({flat, *others}) == 4
 
 
 def test_the_table_has_every_task_once_with_a_scorer():

@@ -3,7 +3,6 @@
 import json
 import re
 import tempfile
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -125,18 +124,6 @@ def test_copies_of_the_answer_are_never_beside_it(folder):
     assert set(copies.values()) < seen
 
 
-def test_sizes_are_shares_of_the_length_and_longer_ones_begin_alike(folder):
-    found = trials(folder, "doc_size", lengths="4001", depths="50", retriever="none", controls="focused")
-    assert [trial.cell.length for trial in found.values() if trial.cell.needle == "q0"] == [1000, 2001, 3001, 4001]
-    ordered = [others(found[f"len{length}-depth50-q0-r0"]) for length in (1000, 2001, 3001, 4001)]
-    for shorter, longer in pairwise(ordered):
-        assert longer[: len(shorter)] == shorter
-    alone = found["len1000-depthall-q2_focused-r0"]
-    assert context(alone) == f"{island(2)}{RULE}{island(5)}{RULE}"
-    assert alone.asked.reference["documents"] == ("island2.txt", "island5.txt")
-    assert alone.asked.reference["arm"] == "focused"
-
-
 def test_each_question_has_one_depth_at_all_sizes_and_repeats_use_them_all(folder):
     _, cells = run(folder, "doc_size", retriever="none", controls="none", repeats="5")
     depths = {}
@@ -150,24 +137,6 @@ def test_each_question_has_one_depth_at_all_sizes_and_repeats_use_them_all(folde
     _, cells = run(folder, "doc_position", depths="0,100", controls="none")
     ordered = [(cell.depth, cell.needle) for cell in deepest_first([cell for _, cell in cells])]
     assert ordered == [(depth, f"q{n}") for depth in (100, 0) for n in range(3)]
-
-
-def test_what_is_retrieved_comes_from_the_documents_of_the_prompt(folder):
-    pytest.importorskip("bm25s")
-    found = trials(folder, "doc_size", depths="50", retriever="none,bm25", controls="none")
-    for length in (750, 1500, 2250, 3000):
-        whole, best = found[f"len{length}-depth50-q0-r0"], found[f"len{length}-depthall-q0_bm25-r0"]
-        assert best.asked.reference["documents"] == whole.asked.reference["documents"]
-        facts = best.retrieved.facts
-        assert {hit.document for hit in facts.hits} <= set(whole.asked.reference["documents"])
-        assert (facts.gold, facts.rank) == ("island0.txt", 1)
-        assert best.asked.question == whole.asked.question
-        head, tail = (each.prompt.text[: each.prompt.context[0]] for each in (whole, best))
-        assert head == tail
-        for hit in facts.hits:
-            shown = dict(best.retrieved.search.texts)[hit.document][hit.start : hit.end].strip()
-            assert shown in context(best)
-            assert shown in context(whole)
 
 
 @pytest.mark.parametrize("change", ["", " It rained."], ids=["copied", "nearly copied"])
@@ -189,17 +158,11 @@ def test_without_the_answer_others_fill_its_place(folder):
         gone, near = found[f"len3000-depthall-q{n}_absent-r0"], found[f"len3000-depthall-q{n}_near-r0"]
         whole = position[f"len3000-depth50-q{n}-r0"]
         for trial in (gone, near):
-            reference = trial.asked.reference
             assert KEEPERS[n] not in context(trial)
-            assert f"island{n}.txt" not in reference["documents"]
-            assert (reference["absent"], reference["twin"], reference["answers"]) == (True, f"q{n}", ("NOT FOUND",))
-            assert reference["document"] == f"island{n}.txt"
+            assert f"island{n}.txt" not in trial.asked.reference["documents"]
             assert trial.asked.question == whole.asked.question
-        assert gone.asked.reference["arm"] == "absent"
         assert others(gone)[: len(others(whole)) - 1] == others(whole)[:-1]
-        reference, (needle,) = near.asked.reference, near.prompt.placed
-        assert reference["arm"] == "near"
-        assert needle.name == reference["near_document"]
+        (needle,) = near.prompt.placed
         assert needle.name.startswith("island")
         assert abs(needle.depth - 50) < 6
 
@@ -210,22 +173,6 @@ def test_in_chinese(folder):
         assert "请只根据上面的文档" in trial.prompt.text
         assert trial.prompt.text.count("没有提到") == 2  # if it is not mentioned, say "not mentioned"
     assert found["len3000-depthall-q0_zh_absent-r0"].asked.reference["answers"] == ("没有提到",)
-
-
-def test_keys_tell_contents_and_not_paths(folder, tmp_path_factory):
-    def keys(where, **options):
-        builder, cells = run(where, "doc_position", depths="50", **options)
-        return {cell.needle: builder.key(suite, cell, {}) for suite, cell in cells}
-
-    first = keys(folder)
-    assert len(set(first.values())) == 3
-    moved = folder.rename(tmp_path_factory.mktemp("elsewhere") / "moved")
-    assert keys(moved) == first
-    change_rows(moved, lambda rows: rows["1"].update(answer="Somebody else"))
-    changed = keys(moved)
-    assert {name for name in first if first[name] != changed[name]} == {"q1"}
-    (moved / "documents" / "island7.txt").write_text("Something else.", encoding="utf-8")
-    assert not set(keys(moved).values()) & set(changed.values())
 
 
 def test_labels_are_safe_and_say_no_arm_that_they_are_not(folder):
