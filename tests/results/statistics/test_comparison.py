@@ -16,6 +16,7 @@ from needlework.results.statistics.comparison.comparison import compare, compare
 from needlework.results.statistics.comparison.provenance import (
     changed_parts,
     check_dtypes,
+    differing_facts,
     differing_parts,
     weights_lines,
 )
@@ -277,6 +278,12 @@ def test_what_two_sessions_of_a_run_know_otherwise_is_a_change_and_what_one_does
     assert changed_parts(now, {"models": {"m": {"window": 4, "server": "z"}}}) == ["models m: window 8 / 4"]
     assert changed_parts({"tokenizers": {"t": "1"}}, {"tokenizers": {"t": "2"}}) == ["tokenizers t: 1 / 2"]
     assert changed_parts({}, now) == changed_parts({"models": 3, "corpora": {"c/en": 3}}, {"models": [1]}) == []
+
+
+def test_records_say_which_fact_of_a_prompt_differs():
+    other = record(prompt={"sha256": "x", "filler_sha256": "g", "tokens": 901, "needles": []})
+
+    assert differing_facts(record(), other) == ["filler: f / g", "tokens: 900 / 901"]
 
 
 def test_models_are_known_by_their_weights():

@@ -84,22 +84,6 @@ def test_a_window_is_named_by_where_it_is(low, shape):
     assert [each.shape for each in windows] == [shape]
 
 
-def test_a_perfect_run_shows_what_is_not_ruled_out(trials_of):
-    """A tenth of all samples may still miss at one depth: that is no flat curve, and no failure either."""
-    effect = depth_effect(curve(trials_of, [1.0] * 11, samples=10))
-
-    assert (effect.label, effect.p, effect.extremes) == ("ceiling", None, None)
-    assert 0.05 < effect.bound < 0.3
-
-
-def test_few_samples_have_a_p_and_no_name(trials_of):
-    few = trials_of((1000, d, i, float(d != 50)) for i in range(4) for d in (0.0, 25.0, 50.0, 75.0, 100.0))
-    effect = depth_effect(few)
-
-    assert (effect.label, effect.samples) == ("undetermined", 4)
-    assert effect.p < 0.05
-
-
 @pytest.mark.parametrize(
     ("rows", "label"),
     [
@@ -135,15 +119,6 @@ def test_best_against_worst_pays_for_having_been_picked(trials_of):
     assert [each.p_adjusted for each in two if each is not None] == pytest.approx([2 * ends.p] * 2)
 
 
-def test_several_panels_share_the_error(trials_of):
-    rows = curve(trials_of, [0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95], samples=12)
-    alone = depth_effect(rows)
-    together = depth_effects([rows, curve(trials_of, [0.9] * 11), curve(trials_of, [0.9] * 11, seed=1)])[0]
-
-    assert alone.p == alone.p_adjusted == together.p
-    assert together.p_adjusted == pytest.approx(min(1.0, 3 * (alone.p or 0.0)))
-
-
 def test_random_depths_are_binned(trials_of):
     """Each of 200 samples at a depth of its own, a hole from 20 to 40 %."""
     rng = np.random.default_rng(5)
@@ -154,15 +129,6 @@ def test_random_depths_are_binned(trials_of):
     assert (effect.binned, effect.samples, effect.label) == (True, 200, "hole at 20..40 %")
     table = depth_table(trials_of((1000, float(d), i, 1.0) for i, d in enumerate(depths[:40])))
     assert [column.depth for column in table.columns] == [10, 30, 50, 70, 90]
-
-
-def test_one_depth_each_of_a_grid_keeps_its_depths(trials_of):
-    """As `--depths spread` asks: sample i at one of five depths at each length."""
-    rows = [(length, 25.0 * ((i + at) % 5), i, 1.0) for at, length in enumerate((1000, 2000)) for i in range(20)]
-    table = depth_table(trials_of(rows))
-
-    assert (table.paired, table.samples) == (False, 20)
-    assert [column.depth for column in table.columns] == [0, 25, 50, 75, 100]
 
 
 @given(

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import arm_scores, document_statistics, medoid, votes
-from needlework.results.statistics.intervals import score_interval
-from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import task_scores
 from tests.results.builders import asked, new_record
@@ -17,20 +15,6 @@ from tests.results.builders import asked, new_record
 def scores_of(records, vote=0):
     (scores,) = document_statistics(records, vote)
     return scores
-
-
-def point_at(points, depth=50.0):
-    (point,) = [each for each in points if (each.arm, each.length, each.depth) == ("whole", 8000, depth)]
-    return point
-
-
-def test_intervals_take_the_trials_of_a_question_together():
-    records = [asked(q, "found" if q % 2 else "wrong", repeat=r) for q in range(20) for r in range(5)]
-    point = point_at(scores_of(records).by_depth)
-    apart = score_interval([float(q % 2) for q in range(20) for _ in range(5)], range(100))
-
-    assert (point.questions, point.score.n) == (20, 100)
-    assert point.score.low < apart.low
 
 
 def test_best_and_worst_depth_are_compared_by_question():
@@ -53,18 +37,6 @@ def test_orders_of_a_question_are_one_sample_of_the_depth_effect():
 
     assert (depth.samples, depth.left_out) == (12, 0)
     assert (depth.extremes.best_score, depth.extremes.worst_score) == (1.0, 0.5)
-
-
-def test_what_size_costs_is_paired_by_question():
-    large = [1.0] * 8 + [0.0] * 4
-    records = [asked(q, task="doc_size", arm="focused", length=2000) for q in range(13)]  # one has no pair
-    records += [asked(q, "found" if hit else "wrong", task="doc_size") for q, hit in enumerate(large)]
-    records += [asked(q, task="doc_size", length=4000) for q in range(12)]
-    (row,) = task_scores([record for record in records if record.length != 4000])
-
-    assert scores_of(records).loss == mean_difference([hit - 1.0 for hit in large], range(12))
-    assert row.relative.value == pytest.approx(8 / 12)
-    assert row.relative.low is not None
 
 
 def test_absent_arms_are_twins_of_the_same_question_in_another_task():
@@ -149,20 +121,16 @@ def test_the_answer_document_moves_or_stays_where_it_is():
     assert moved.single.value == fixed.single.value == pytest.approx(2 / 3)
 
 
-FACTS = {"retriever": "bm25", "embedder": None, "k": 4, "chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}
-
-
-def ask(scores, *, arm="", ranks=None, **facts):
-    """`ask(scores, arm="bm25", ranks=[...])`: a question of each document, with these scores, as L-Eval's are."""
+def ask(scores, *, arm=""):
+    """A question of each document, with these scores, as L-Eval's are."""
+    facts = {"embedder": None, "k": 4, "chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}
+    facts |= {"retriever": arm, "gold": None, "rank": None, "answer_recall": None}
     records = []
     for number, score in enumerate(scores):
         needle, prompt, reference = f"doc{number}_q0", {"tokens": 9000}, {"answers": ["a"]}
         if arm:
-            retrieval = {**FACTS, "retriever": arm, "gold": None, "rank": None, "answer_recall": None, **facts}
-            if ranks is not None:
-                retrieval |= {"gold": f"doc{number}", "rank": ranks[number]}
             reference |= {"retriever": arm, "twin": needle}
-            prompt, needle = {"tokens": 1000, "retrieval": retrieval}, f"{needle}_{arm}"
+            prompt, needle = {"tokens": 1000, "retrieval": facts}, f"{needle}_{arm}"
         fields = {"outcome": "error" if score is None else "partial", "score": score, "prompt": prompt}
         records.append(new_record(task="leval_tpo", needle=needle, depth=None, reference=reference, **fields))
     return records
@@ -181,16 +149,6 @@ def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents():
     assert row.paired.difference.mean == pytest.approx(-1 / 3)
     assert row.paired.difference.low is None  # three samples
     assert (row.paired.arm_tokens, row.paired.whole_tokens) == (1000, 9000)
-
-
-def test_where_the_whole_was_asked_at_several_depths_their_mean_counts():
-    whole = [
-        new_record(task="leval_tpo", needle="doc0_q0", depth=depth, outcome="partial", score=score)
-        for depth, score in ((0.0, 1.0), (50.0, 0.0), (100.0, 0.5))
-    ]
-    paired = arm_scores(whole + ask([1.0], arm="bm25"))[0].paired
-
-    assert (paired.whole, paired.difference.mean, paired.difference.n, paired.difference.low) == (0.5, 0.5, 1, None)
 
 
 def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_was_asked():

@@ -281,6 +281,13 @@ def test_undecided_answers_by_hand(counts, status, hangs, words):
     assert rule.undecided == sum(censored + unclear for *_, censored, unclear in counts)
 
 
+def test_a_base_of_undecided_answers_makes_no_bar():
+    rule = rules_of(trials_with((40, 0, 40, 0), (50, 30, 0, 0)))[1]
+
+    assert (rule.status, rule.hangs, rule.base, rule.base_range) == ("undetermined", True, 1.0, (0.5, 1.0))
+    assert rule.bar == "score >= 85 % of the base at 500"
+
+
 @pytest.mark.parametrize(
     ("scores", "area", "drop", "half_life"),
     [

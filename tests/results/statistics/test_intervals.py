@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from needlework.results.statistics.intervals import (
     Counts,
     assumed_discordance,
-    cluster_sums,
     connor,
     counts_of,
     detectable_drop,
     drop_power,
     exact_ends,
-    resampled_means,
     samples_needed,
     score_interval,
 )
@@ -110,22 +108,6 @@ def test_one_trial_of_each_sample_is_as_published(hits, n, low, high):
     interval = score_interval([1.0] * hits + [0.0] * (n - hits), range(n))
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
     assert interval.samples == n
-
-
-def test_one_sample_says_nothing_of_others():
-    for trials in (0, 1, 25):
-        assert score_interval([1.0] * trials, [0] * trials) is None
-
-
-def test_columns_are_drawn_together_and_gaps_are_left_out():
-    """Two equal columns stay equal in every draw; a column without values has no mean."""
-    table = [[float(i), float(i), np.nan] for i in range(12)]
-    sums, sizes = cluster_sums(table, [(i,) for i in range(12)])
-    means = resampled_means(sums, sizes)
-
-    assert np.array_equal(means[:, 0], means[:, 1])
-    assert np.isnan(means[:, 2]).all()
-    assert means[:, 0].mean() == pytest.approx(5.5, abs=0.1)
 
 
 def pairs(gains, losses, depths):

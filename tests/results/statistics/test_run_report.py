@@ -215,6 +215,8 @@ def test_cached_tokens_have_their_own_price_and_each_model_too():
     assert second.dollars == pytest.approx((400 * 10 + 600 * 1 + 100 * 20) / 1e6)
     assert spent(records, PRICE) == (pytest.approx(first.dollars + second.dollars), 3_300)
     assert [row.dollars for row in cost_rows(records)] == [None, None]
+    second_question = {"prompt_tokens": 1_000, "follow_up_tokens": 300, "completion_tokens": 50}
+    assert spent([new_record(response=second_question)], ()) == (0.0, 1_350)
 
 
 def test_a_cap_says_what_has_reached_it_and_one_in_dollars_needs_prices():

@@ -9,7 +9,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import needlebench_sections
-from needlework.results.report.tasks import task_sections, twins_sections
+from needlework.results.report.tasks import twins_sections
 from needlework.results.statistics.absent import twins_of
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
@@ -67,23 +67,6 @@ def test_a_macro_score_is_the_mean_over_families_not_over_tasks():
     assert macro.score.value == pytest.approx((1 + (0 + 0.5) / 2) / 2)
     assert macro.score.low < macro.score.value < macro.score.high
     assert macros(task_scores(records[4:])) == (), "one family"
-
-
-def test_two_tests_of_one_task_are_one_family():
-    names = ("niah@test_a", "niah@test_b", "ruler_vt")
-    rows = task_scores([record for task in names for record in trials(task, ["found", "wrong"])])
-    (macro,) = macros(rows)
-
-    assert [(row.family, row.task) for row in rows] == list(zip(("needle", "needle", "ruler"), names, strict=True))
-    assert (macro.families, macro.tasks) == (2, 3)
-
-
-def test_no_macro_score_where_a_task_has_none_and_the_table_says_so():
-    rows = task_scores(trials("niah", ["found"]) + trials("ruler_vt", ["error"]))
-    (macro,) = macros(rows)
-
-    assert macro.score.value is None
-    assert "no macro score of mock: nothing scored for ruler_vt" in task_sections(rows, (macro,))[0].notes
 
 
 @given(st.lists(st.sampled_from(["found", "wrong", "partial"]), min_size=12, max_size=30))
@@ -288,16 +271,6 @@ def test_trials_that_did_not_run_or_have_no_score_are_named():
     assert some["Overall"].unscored == {"censored": 1}
     assert blank["S-RT-EN"].missing == ("S-RT-EN: 1 of 4 cells without a score (at lengths 2000)",)
     assert blank["Overall"].value is None
-
-
-def test_controls_are_no_part_of_it():
-    records, design = needlebench_trials(controls="absent,focused")
-    plain = [record for record in records if not record.needle.endswith(("_absent", "_focused"))]
-    wrong = {"outcome": "wrong", "score": 0.0, "reference": {"control": "absent"}}
-    overall = rows_of([r if r in plain else changed(r, **wrong) for r in records], design)["Overall"]
-
-    assert (overall.value, overall.n) == (1, len(plain))
-    assert len(plain) < len(records)
 
 
 def test_what_is_not_as_published_is_told(tmp_path):
