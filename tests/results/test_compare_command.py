@@ -134,7 +134,6 @@ def test_a_smaller_window_stands_first_and_fails_if_wanted(tmp_path, capsys):
         ({}, ["--nonsense"], "there is no --nonsense"),
         ({}, ["--order", "date"], "has no manifest.json that says when it began; use step"),
         ({}, ["--order", "step"], "no number in 'a'"),
-        ({}, ["--order", "size"], "invalid choice: 'size'"),
         ({}, ["a", "--labels", "a,b"], "--labels: 'a,b': give one for each of the 3 runs"),
         ({}, ["a", "--labels", "a,b,a"], "--labels: 'a, b, a': one label is given twice"),
         ({}, ["a"], "one of them is given twice"),
@@ -333,7 +332,6 @@ def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(write, tm
         ("leaderboard", "the following arguments are required"),
         ("history a b", "has no manifest.json that says when it began; use step"),
         ("history a b --order step", "no number in"),
-        ("history a b --order name", "invalid choice"),
         ("history day1 day2", "no two whole runs asked the same cells of one model"),
     ],
 )

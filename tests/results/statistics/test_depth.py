@@ -85,18 +85,18 @@ def test_a_window_is_named_by_where_it_is(low, shape):
 
 
 @pytest.mark.parametrize(
-    ("rows", "label"),
+    "rows",
     [
-        ([(1000, 50.0, i, float(i % 2)) for i in range(30)], "undetermined"),  # one depth
-        ([(1000, None, i, 1.0) for i in range(30)], "undetermined"),  # no depth
-        ([(1000, d, i, float((i + at) % 3 == 0)) for i in range(12) for at, d in enumerate(THIRDS)], "undetermined"),
-        ([], "undetermined"),
+        [(1000, 50.0, i, float(i % 2)) for i in range(30)],  # one depth
+        [(1000, None, i, 1.0) for i in range(30)],  # no depth
+        [(1000, d, i, float((i + at) % 3 == 0)) for i in range(12) for at, d in enumerate(THIRDS)],
+        [],
         # Four lengths that fail alike at one depth are no four samples: luck of a needle at a depth is no effect.
-        ([(n, d, 0, float(d != 30)) for n in (1000, 2000, 4000, 8000) for d in TENTHS], "undetermined"),
+        [(n, d, 0, float(d != 30)) for n in (1000, 2000, 4000, 8000) for d in TENTHS],
     ],
 )
-def test_too_little_is_undetermined(trials_of, rows, label):
-    assert depth_effect(trials_of(rows)).label == label
+def test_too_little_is_undetermined(trials_of, rows):
+    assert depth_effect(trials_of(rows)).label == "undetermined"
 
 
 def test_a_missing_score_leaves_its_row_in_at_its_own_level(trials_of):
