@@ -9,14 +9,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.judge import CommandJudge, open_judge
 from needlework.models.judge import ask as ask_judge
-from needlework.models.mock import (
-    MockModel,
-    chance_at,
-    judged,
-    parse_behaviour,
-    parse_curve,
-    wrong_answer,
-)
+from needlework.models.mock import MockModel, chance_at, judged, parse_behaviour, parse_curve, wrong_answer
 from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.judges.judges import judged as scorer

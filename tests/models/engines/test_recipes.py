@@ -9,13 +9,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.models.engines.recipes import (
-    command,
-    find_recipe,
-    known_engines,
-    parse_args,
-    shown_command,
-)
+from needlework.models.engines.recipes import command, find_recipe, known_engines, parse_args, shown_command
 from needlework.models.engines.serve import served_run, with_server
 
 PUBLISHED = tomllib.loads((Path(__file__).parent / "published_options.toml").read_text(encoding="utf-8"))

@@ -57,7 +57,6 @@ def test_the_list_of_models_tells(models, name, tokens):
     assert server.asked == ["/v1/models"]
 
 
-META = {"n_ctx_train": 131072, "n_ctx": 32768}
 SHOWN = {
     "modelfile": "FROM x",
     "parameters": 'stop                           "<|im_end|>"\nnum_ctx                        16384',
@@ -75,7 +74,7 @@ def studio(row):
 
 
 LLAMA = {  # each slot has its share
-    "/v1/models": {"data": [{"id": "m", "meta": META}]},
+    "/v1/models": {"data": [{"id": "m", "meta": {"n_ctx_train": 131072, "n_ctx": 32768}}]},
     PROPS: {"default_generation_settings": {"n_ctx": 8192}, "total_slots": 4},
 }
 TRAINED = {"/v1/models": {"data": [{"id": "a.gguf", "meta": {"n_ctx_train": 131072}}]}}

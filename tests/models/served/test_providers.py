@@ -75,7 +75,6 @@ def test_how_an_answer_ended(kind, mock_tokenizer, reply, finish):
 
 
 BUSY = {"error": {"message": "busy", "details": [{"retryDelay": "0.01s"}]}}
-BROKEN = Reply(broken={"type": "overloaded_error", "message": "Overloaded"})
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,11 @@ BROKEN = Reply(broken={"type": "overloaded_error", "message": "Overloaded"})
     [
         ("anthropic", [Reply(status=status, error=BUSY, headers={"retry-after": "0.01"}) for status in (429, 529)], 0),
         ("google", [Reply(status=429, error=BUSY)] * 2, 0),
-        ("anthropic", [BROKEN, BROKEN], 0),  # a refusal inside the stream
+        (
+            "anthropic",
+            [Reply(broken={"type": "overloaded_error", "message": "Overloaded"})] * 2,
+            0,
+        ),  # streamed
         *((kind, [Reply("The co", cut=True)], 1) for kind in ("anthropic", "google")),
     ],
 )
