@@ -48,14 +48,11 @@ def test_options_stand_before_the_dashes_and_may_be_those_of_opencompass():
     [
         ("--", "an engine comes first: local, slurm, ray, kubernetes"),
         ("--dry-run --lenghts 1k", "an engine comes first"),
-        ("local --shards 0 --", "from 1"),
-        ("local --partition gpu --", "--partition"),
-        ("ray --gpus-per-job nan --", "use a number"),
+        ("local --shards 0 --", "from 1"), ("slurm --retries -1 --", "whole number"), ("local", "write `--`"),
+        ("local --partition gpu --", "--partition"), ("ray --gpus-per-job nan --", "use a number"),
         ("kubernetes --image i --", "--claim"),
-        ("slurm --retries -1 --", "whole number"),
-        ("local", "write `--`"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_option_is_one_line(words, message, capsys):
     assert message in refusal(capsys, "launch", *words.split())
 
@@ -94,14 +91,12 @@ def test_words_that_a_launch_cannot_use_are_refused(words, message):
         ("header.X-Api-Key=abcdefgh", True),
         ('extra_body={"api_key": "abcdefgh"}', True),
         ("sk-abcdefghijkl", True),
-        ("https://host/v1?api-version=2024", False),
-        ("header.Authorization=ENV:TOKEN", False),
-        ("header.X-Team=abcdefgh", False),
-        ("--api-key-env=MY_KEY", False),
-        ("score >= 0.9 [length<=4k]", False),
-        ("{not json", False),
+        *((word, False) for word in (
+            "https://host/v1?api-version=2024", "header.Authorization=ENV:TOKEN", "header.X-Team=abcdefgh",
+            "--api-key-env=MY_KEY", "score >= 0.9 [length<=4k]", "{not json",
+        )),
     ],
-)
+)  # fmt: skip
 def test_a_secret_never_gets_into_a_script(word, secret):
     assert contains_secret(word) is secret
     if secret:

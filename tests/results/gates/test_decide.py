@@ -1,6 +1,5 @@
 """Verdicts: pass, fail or inconclusive, and how many trials would decide."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -285,23 +284,3 @@ def test_not_worse_fails_exactly_where_compare_says_worse(pairs):
     (family,) = compare(before, now).tasks
 
     assert (judged("not worse", now, before).state == "fail") == (family.whole.verdict == "worse")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("limit", "first"), [(0.9, 1), (0.9, 25), (0.8, 5), (0.5, 5)])
-def test_further_looks_keep_wrong_passes_below_5_percent(limit, first):
-    """Models exactly at the limit, topped up by at most 300 trials: one wrong pass in 20, however many looks."""
-    gate, rng = parse_gate(f"score >= {limit}"), np.random.default_rng(3)
-    runs, counts = 100, {"pass": 0, "fail": 0, "inconclusive": 0}
-    for _ in range(runs):
-        hits = misses = look = 0
-        more, verdict = first, None
-        while more and (verdict is None or verdict.state == "inconclusive"):
-            new = int(sum(rng.random(more) < limit))
-            hits, misses, look = hits + new, misses + more - new, look + 1
-            verdict = judge_group(gate, "all", trials(hits, misses), None, look)
-            more = min(verdict.more or (hits + misses) // 2 + 1, first + 300 - hits - misses)
-        counts[verdict.state] += 1
-
-    # A binomial test at 1 %: more wrong verdicts than a share of 5 % brings in all but one of a hundred tries.
-    assert max(counts["pass"], counts["fail"]) <= stats.binom.ppf(0.99, runs, 0.05)

@@ -110,7 +110,7 @@ def problem_of(scope, selected=None, **options):
     try:
         check_scopes([parse_gate(f"score >= 0.9 {scope}")], grid(resolve_settings(given, {}, Path())), selected)
     except InputError as error:
-        return str(error).partition("no cell of this run is in its scope; ")[2]
+        return str(error).rpartition("no cell of this run is in its scope; ")[2]
     return ""
 
 

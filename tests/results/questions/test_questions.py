@@ -301,10 +301,7 @@ def test_a_checker_reads_the_document_and_the_three_nearest_others(animals, file
         (("make", "--model-arg", "window"), "--model-arg: 'window': write KEY=VALUE"),
         (("make", "--model", "mock:wrong"), "has written no question that can be used"),
         (("check", "--checker", "nothing"), "--checker: 'nothing': use one of"),
-        (
-            ("check", "--checker", "mock:wrong", "--checker-api-key-env", "sk-1"),
-            "--checker-api-key-env: '...': is the name",
-        ),
+        (("check", "--checker", "mock:wrong", "--checker-api-key-env", "sk-1"), "--checker-api-key-env: '...': is"),
         (("check", "--out", "."), "--out: '.': is a folder"),
     ],
 )
