@@ -1,6 +1,5 @@
 """Gates: expressions, scopes, verdicts in words, baselines, `--top-up` rounds, and the samples that `--power` names."""
 
-import json
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import to_builtins
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
@@ -28,6 +26,7 @@ from needlework.results.gates.gatekeeper import (
     power_lines,
 )
 from needlework.results.statistics.intervals import Counts, detectable_drop, exact_ends, samples_needed, samples_to_show
+from tests.results.builders import write_run
 from tests.results.gates.gate_records import judged, lines, record, trials
 
 
@@ -274,10 +273,7 @@ def test_the_same_trials_are_looked_at_once():
 
 
 def baseline_of(folder, *records, **facts):
-    folder.mkdir(exist_ok=True)
-    (folder / "results.json").write_text(json.dumps({"schema": 1, "records": to_builtins(records)}))
-    (folder / "manifest.json").write_text(json.dumps({"models": {MODEL: facts}}))
-    return str(folder)
+    return str(write_run(folder, records, manifest={"models": {MODEL: facts}}))
 
 
 def test_drops_are_topped_up_as_far_as_the_baseline_goes(tmp_path):

@@ -8,12 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.results.files.json_files import write_json
 from needlework.results.records.journal import line_of
-from needlework.results.statistics.run_report import run_report
 from needlework.results.web.command import find_sources
 from needlework.results.web.ratings import read_items, sample_items
-from tests.results.builders import new_record, write_rows
+from tests.results.builders import new_record, write_rows, write_run
 from tests.results.web.site import Site, opened, write_predictions
 
 
@@ -134,7 +132,7 @@ def test_a_broken_file_of_ratings_is_told_and_not_written_over(tmp_path):
 
 
 def test_the_document_of_a_trial_is_built_again(tmp_path):
-    write_json(tmp_path / "run" / "results.json", run_report([new_record(response={"text": "4711"})]))
+    write_run(tmp_path / "run", [new_record(response={"text": "4711"})])
     text = "Intro. " + "Story <b>. " * 90 + "End."
     placed = SimpleNamespace(name="tale.txt", start=7, end=len(text) - 4)
     prompt = SimpleNamespace(text=text, context=(7, len(text) - 4), placed=(placed,))
@@ -205,7 +203,7 @@ def test_trials_of_runs_are_joined_by_their_id(tmp_path):
             new_record(model=model, response={"text": ""}, depth=100.0, outcome="empty", answer=""),
             new_record(model=model, outcome="error", depth=50.0, response={"text": ""}),
         ]
-        write_json(tmp_path / model / "results.json", run_report(records))
+        write_run(tmp_path / model, records)
     items = read(tmp_path)
     assert shown(items) == [("What is the code?", texts), ("What is the code?", {"a": "", "b": ""})]
     assert items.items[0].references == ("4711",)
@@ -218,7 +216,7 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path):
         records = [new_record(model=model, depth=depth, response={"text": f"{model} {depth}"}) for depth in depths]
         gone = {"reference": absent, "needle": "code_absent", "expected": ["NOT FOUND"]}
         records.append(new_record(model=model, depth=100.0, response={"text": "no"}, **gone))
-        write_json(tmp_path / model / "results.json", run_report(records))
+        write_run(tmp_path / model, records)
     items = read(tmp_path).items
     (once,) = sample_items(items, None)
     questions = read(write_predictions(tmp_path / "p", {"one": [f"text {at}" for at in range(9)]})).items
