@@ -21,7 +21,6 @@ from needlework.results.statistics.run_report import run_report
 from needlework.results.style import COLORS, between
 from tests.results.builders import changed
 from tests.results.html.pages import EVIL, Page, grid, one_of_each, texts_in
-from tests.results.snapshots.runs import compared
 
 
 def text_of(records, **options):
@@ -218,17 +217,6 @@ def test_any_text_in_any_field_changes_texts_only(make_record, structure, texts)
 def page_of(first, second, parts=(), **options):
     old, new = compare_runs({"old": first, "new": second})
     return Page(comparison_html((old, replace(new, parts=parts)), title="new − old", **options))
-
-
-def test_both_answers_of_a_trial_stand_together():
-    first, second = compared(), compared(3)
-    del second[5]
-    pairs = page_of(first, second).pairs()
-    a, b = next(pair for pair in pairs if pair[1] and pair[1]["outcome"] == "wrong")
-
-    assert (len(pairs), [b for a, b in pairs].count(None)) == (len(first), 1)
-    assert (a["response"]["text"], a["outcome"], a["question"]) == ("found", "found", "What is the code?")
-    assert (b["response"]["text"], b["outcome"], b["repeat"]) == ("wrong", "wrong", a["repeat"])
 
 
 def test_trials_that_both_judge_alike_are_left_out_first(make_record):

@@ -124,6 +124,17 @@ def test_runs_without_a_common_trial_and_damaged_ones_say_why(first, second, wor
         compare(first, second)
 
 
+def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted():
+    other, unknown = record(repeat=0, prompt={"sha256": "other"}), record(repeat=1, prompt={})
+    first, second = [record(repeat=repeat) for repeat in range(3)], [other, unknown, record(repeat=2, scorer="exact")]
+    pair = compare(first, second)
+
+    assert (pair.reworded, pair.prompts_unknown, pair.scorers_differ) == (((first[0], other),), 1, 1)
+    lines = lines_of(first, second)
+    assert "caution: 1 pairs were judged by different scorers" in lines
+    assert "1 trial without a prompt hash on one side, not checked" in lines
+
+
 def test_holm_runs_over_the_tasks_of_all_pairs_and_over_the_runs():
     """One task of the same p among two: twice the p; six samples have no p below 2 / 2^6."""
     worse = [0.0] * 7 + [1.0] * 5

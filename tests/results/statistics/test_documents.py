@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import arm_scores, document_statistics, medoid, votes
+from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import task_scores
 from tests.results.builders import asked, new_record
@@ -37,6 +38,15 @@ def test_orders_of_a_question_are_one_sample_of_the_depth_effect():
 
     assert (depth.samples, depth.left_out) == (12, 0)
     assert (depth.extremes.best_score, depth.extremes.worst_score) == (1.0, 0.5)
+
+
+def test_what_size_costs_is_paired_by_question():
+    large = [1.0] * 8 + [0.0] * 4
+    records = [asked(q, task="doc_size", arm="focused", length=2000) for q in range(13)]  # one has no pair
+    records += [asked(q, "found" if hit else "wrong", task="doc_size") for q, hit in enumerate(large)]
+    records += [asked(q, task="doc_size", length=4000) for q in range(12)]
+
+    assert scores_of(records).loss == mean_difference([hit - 1.0 for hit in large], range(12))
 
 
 def test_absent_arms_are_twins_of_the_same_question_in_another_task():

@@ -87,22 +87,6 @@ def test_one_overall_score_of_several_tasks_everywhere():
     assert second.verdict == "worse"
 
 
-def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it():
-    def night(lost):
-        asked = [
-            new_record(task=f"task{task}", repeat=repeat, outcome="wrong" if repeat < lost else "found")
-            for task in range(15)
-            for repeat in range(4)
-        ]
-        return model_run("m", asked)
-
-    whole, *tasks = series_of([night(0), night(0), night(0), night(1)], by_model=True)
-    assert whole.task == "all tasks"
-    assert [(change.at, change.is_fall) for change in whole.changes] == [(3, True)]
-    assert whole.changes[0].after == pytest.approx(0.75)
-    assert [series.changes for series in tasks] == [()] * 15
-
-
 @pytest.mark.parametrize(
     "other",
     [

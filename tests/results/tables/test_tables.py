@@ -70,13 +70,6 @@ def test_no_line_is_wider_than_the_terminal(small_panel, width):
     assert "n = 3" in " ".join(lines)
 
 
-def test_wide_grids_are_wrapped_and_lose_nothing(small_panel):
-    lines = terminal_heatmaps([small_panel], Screen(21))
-    heads = [line.split()[1:] for line in lines if line.startswith("depth")]
-
-    assert heads == [["500", "4k"], ["16k"]]
-
-
 def test_names_cannot_write_escapes(small_panel):
     lines = terminal_heatmaps([replace(small_panel, model="a\x1b[2Jb\nc\x07")], Screen())
 
