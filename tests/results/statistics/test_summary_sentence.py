@@ -99,13 +99,13 @@ def test_one_arm_alone_is_not_said_of_all_documents(arm, sentence):
     assert said([asked(i, outcome, task=task, arm=arm) for i in range(8)]).sentence == sentence
 
 
-@pytest.mark.parametrize("censored_at", [(500, 1000), (1000,)])
-def test_a_length_that_undecided_answers_decide_is_not_told(make_record, censored_at):
+def test_a_length_that_undecided_answers_decide_is_not_told(make_record):
+    outcomes = {500: "found", 1000: "censored"}
     records = [
-        make_record(length=length, repeat=at, response={"finish_reason": "length"},
-                    outcome="censored" if length in censored_at and at * len(censored_at) < 80 else "found")
-        for length in (500, 1000) for at in range(80)
-    ]  # fmt: skip
+        make_record(length=length, repeat=at, outcome=outcome, response={"finish_reason": "length"})
+        for length, outcome in outcomes.items()
+        for at in range(80)
+    ]
     told = said(records)
 
     assert told.sentence == (
