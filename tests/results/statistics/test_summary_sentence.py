@@ -115,37 +115,11 @@ def test_a_length_that_undecided_answers_decide_is_not_told(make_record):
     assert "--answer-budget" in told.next_run.what
 
 
-@pytest.mark.parametrize(
-    ("outcome", "clause"),
-    [
-        ("found", "; by depth lost in the middle;"),
-        ("censored", "(95 % sure); 1 of 73 trials without a score (1 censored)."),
-    ],
-)
-def test_no_depth_is_named_where_answers_are_undecided(make_record, outcome, clause):
-    records = [
-        make_record(length=length, depth=depth, repeat=repeat, outcome="wrong" if depth == 50.0 else "found")
-        for length in (500, 1000)
-        for depth in (0.0, 50.0, 100.0)
-        for repeat in range(12)
-    ]
-    records.append(make_record(length=500, depth=0.0, repeat=12, outcome=outcome))
-    assert clause in said(records).sentence
-
-
 def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record):
     records = [make_record(task=task, repeat=at) for task in TASKS for at in range(4)]
     assert " as RULER's mean of 13 tasks; " in said(records).sentence
     assert "RULER" not in said(records[4:]).sentence
     assert "RULER's mean" not in said([*records, make_record(task="chain")]).sentence
-
-
-@pytest.mark.parametrize(
-    ("right", "of", "repeats"), [({1000: 5, 4000: 2}, 5, 20), ({1000: 1}, 1, 4), ({1000: 40, 4000: 40}, 40, None)]
-)
-def test_more_repeats_narrow_a_wide_interval(make_record, right, of, repeats):
-    step = said(spread(make_record, right, of=of)).next_run
-    assert (step and step.repeats) == repeats
 
 
 LENGTHS, DEPTHS = (500, 1000, 2000), (0.0, 50.0, 100.0)
