@@ -33,11 +33,18 @@ def rows(*texts):
     return "\n".join(json.dumps({"text": text}) for text in texts)
 
 
-def test_empty_files_are_skipped_and_an_empty_corpus_or_one_that_is_not_utf8_is_refused(tmp_path):
+def test_a_folder_is_read_without_empty_files_and_one_that_is_empty_or_not_utf8_is_refused(tmp_path):
     (tmp_path / "a.txt").write_text(" \n")
     assert "holds no text: it needs txt, md or jsonl files" in complaint(tmp_path)
-    (tmp_path / "b.txt").write_text("text")
-    assert load(tmp_path).documents == ("text",)
+    # Folders below are read too, in the order of relative paths; what is hidden is not.
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "last.TXT").write_text("three")
+    (tmp_path / "d.jsonl").write_text(rows("four", "five") + "\n\n")
+    (tmp_path / "b.md").write_text("two")
+    (tmp_path / ".hidden.txt").write_text("not this")
+    corpus = load(tmp_path, language="de")
+    assert corpus.documents == ("two", "three", "four", "five")
+    assert (corpus.name, corpus.language, corpus.chars) == (tmp_path.name, "de", 16)
     (tmp_path / "old.txt").write_bytes("三国".encode("gb18030"))
     assert re.search(r"old\.txt.*byte 0 is not UTF-8.*-f gb18030", complaint(tmp_path))
 
