@@ -261,6 +261,20 @@ def test_after_compaction_the_question_is_asked_on_the_summary_alone(seed, langu
         assert judged(trial, NOT_FOUND[language]).for_asserting == 0
 
 
+def test_a_summary_is_asked_within_the_answer_budget_and_without_what_the_shape_says_of_answers():
+    for budget, most in (("100", "60 words"), ("1k", "600 words")):
+        options = {"controls": "compacted", "lengths": "4k", "answer_budget": budget, "language": "en"}
+        (trial, *_) = plain_trials("agent_log", "compacted", **options)
+        assert f"at most {most}" in trial.asked.question
+        assert "{question}" not in trial.prompt.text
+    options = {"controls": "compacted", "language": "en", "needle_set": "codes"}
+    (trial, *_) = plain_trials("niah", "compacted", **options)
+    second = builder("niah", corpus="noise", lengths="2k", depths="50", **options).follow_up(trial, "Codes: 1.")
+
+    assert "Answer in a few words" not in trial.prompt.text
+    assert second.prompt.text.count("Answer in a few words") == 1
+
+
 def association_rows(language, name):
     lines = table("association", language)[name].strip().splitlines()
     return [[term.strip() for term in line.split("=")] for line in lines]
