@@ -3,16 +3,13 @@
 import json
 import zlib
 from base64 import b64decode
-from collections.abc import Callable
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import product
 from typing import Any
 
-from needlework.core.record import Record
 from needlework.results.statistics.panels import OUTCOMES
 
-MakeRecord = Callable[..., Record]
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
 EVIL = "<img src=x onerror=alert(1)></script><!--<script>\x00\x1b[31m\x1b]0;title\x07\ud800\u202e\u2028\u2029]]>&amp;"
 
