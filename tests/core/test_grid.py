@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core import devices
-from needlework.core.devices import Gpus, Shard, divided, gpus, places, shared_out
+from needlework.core.devices import Gpus, Shard, device_kind, divided, free_cores, gpus, places, shared_out
 from needlework.core.errors import InputError, TooLongError
 from needlework.core.grid import (
     Cell,
@@ -338,3 +338,18 @@ def test_amds_driver_is_looked_at_where_there_is_no_nvidia_smi(tmp_path, monkeyp
     monkeypatch.setattr(devices, "_AMD_NODES", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert gpus({}) == Gpus(("0", "1"), "HIP_VISIBLE_DEVICES")
+
+
+@pytest.mark.parametrize(("machine", "kind"), [("arm64", "mps"), ("x86_64", "cpu")])
+def test_a_mac_computes_on_its_own_chip(monkeypatch, machine, kind):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    assert (device_kind(None), device_kind("cuda:1")) == (kind, "cuda")
+
+
+def test_cores_that_others_use_are_not_free(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: range(8))
+    monkeypatch.setattr("psutil.cpu_percent", lambda interval: 87.5)
+    assert free_cores() == 1

@@ -31,6 +31,10 @@ QUICK = {
 }  # fmt: skip
 
 
+def test_every_option_has_its_default(snapshot):
+    assert {option.name: option.default for option in BY_KEY.values()} == snapshot
+
+
 def test_a_run_without_options_has_the_documented_defaults(tmp_path):
     found = settings(tmp_path)
     assert {name: getattr(found, name) for name in RUN} == RUN

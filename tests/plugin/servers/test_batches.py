@@ -135,6 +135,7 @@ def test_both_questions_of_a_trial_are_in_the_batch(project):
         (("--batch-out=q", "--model-arg=header.X=v"), "--model-arg: 'header.X': no header goes into a batch file*"),
         (('--model-arg=extra_body={"api_key": "v"}', "--batch-out=q"), "--model-arg: 'extra_body': has a field whose*"),
         (("--batch-out=q", "--batch-limits=0,1"), "--batch-limits: '0,1': give the most requests*"),
+        (("--batch-out=q", "--batch-limits=1,2,3"), "--batch-limits: '1,2,3': give the most requests*"),
     ],
 )
 def test_what_a_batch_cannot_do_is_one_line(project, given, line):

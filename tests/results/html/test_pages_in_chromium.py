@@ -342,7 +342,7 @@ selenium = pytest.importorskip(
 )
 
 
-REPORTS = ("models on one task", "documents", "interrupted models", "failed")
+REPORTS = ("needles", "models on one task", "documents", "interrupted models", "failed")
 COMPARED = {"two runs": (0, 3), "several runs": (0, 3, 6)}
 COMMANDS = {"leaderboard": ["leaderboard", "--every-run"], "history": ["history", "--order", "step"]}
 
