@@ -4,7 +4,7 @@ import re
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -125,6 +125,7 @@ def test_quiet_is_the_sentence_and_the_report():
     assert len(lines) <= 4
 
 
+@example(width=40, last=0, tasks=2, models=1, outcome="censored")
 @given(
     width=st.integers(40, 200), last=st.integers(0, 12), tasks=st.integers(1, 20), models=st.integers(1, 3),
     outcome=st.sampled_from(["found", "wrong", "error", "invalid", "censored", "skipped"]),

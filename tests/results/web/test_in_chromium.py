@@ -83,7 +83,11 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(page, shared, path):
         assert page.ask("return document.documentElement.scrollWidth - innerWidth") <= 0, width
 
 
-def test_axe_finds_nothing_where_nobody_is_logged_in(page, shared):
+def test_axe_finds_what_is_wrong_and_nothing_where_nobody_is_logged_in(page, shared):
+    page.open(shared)
+    page.ask("const p = document.createElement('p'); p.textContent = 'pale'; document.querySelector('main').append(p)")
+    page.ask("document.querySelector('main').lastChild.style.color = 'rgb(200, 200, 200)'")
+    assert [rule for rule, _ in violations(page)] == ["color-contrast"]
     page.driver.delete_all_cookies()
     page.driver.get(shared)
     assert page.texts("h1") == ["This page needs its token"]
