@@ -35,6 +35,10 @@ AREAS = (
     "results/report",
 )
 _PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "--snapshot-warn-unused")
+_COVERAGE = ".coverage"
+_CONTEXTS = (
+    "select distinct context from line_bits join context on context_id = context.id join file on file_id = file.id"
+)
 _MOST_TESTS = 300  # of one mutant: those that run few other lines
 
 
@@ -93,21 +97,21 @@ def _can_be_seen(mutation: Any) -> bool:
 
 def tests_of(mutation: Any) -> list[str]:
     """The quick tests that run the mutated statement; of one that runs at import, those that run its module."""
-    from coverage import CoverageData
+    from coverage.numbits import register_sqlite_functions
 
-    data = CoverageData()
-    data.read()
-    contexts = data.contexts_by_lineno(str(mutation.module_path.resolve()))
-    tree = ast.parse(mutation.module_path.read_text(encoding="utf-8"))
     lines = {mutation.start_pos[0]}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and node.lineno <= mutation.start_pos[0] <= (node.end_lineno or 0):
-            inner = [child.lineno for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
-            if not inner:  # a simple statement, of several lines perhaps
-                lines |= set(range(node.lineno, (node.end_lineno or 0) + 1))
-    names = {name for line in lines for name in contexts.get(line, []) if name}
-    names = names or {name for tests in contexts.values() for name in tests if name}
-    breadth = _breadth(data.data_filename())
+    for node in ast.walk(ast.parse(mutation.module_path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.stmt) or any(isinstance(each, ast.stmt) for each in ast.iter_child_nodes(node)):
+            continue  # a block: each of its statements is looked at by itself
+        if node.lineno <= mutation.start_pos[0] <= (node.end_lineno or 0):
+            lines |= set(range(node.lineno, (node.end_lineno or 0) + 1))  # of several lines perhaps
+    path, of_module = str(mutation.module_path.resolve()), f"{_CONTEXTS} where path = ? and context != ''"
+    with closing(sqlite3.connect(_COVERAGE)) as database:
+        register_sqlite_functions(database)
+        query = f"{of_module} and num_in_numbits(?, numbits)"
+        names = {name for line in lines for (name,) in database.execute(query, (path, line))}
+        names = names or {name for (name,) in database.execute(of_module, (path,))}
+    breadth = _breadth()
     tests = dict.fromkeys(name.rpartition("|")[0] for name in sorted(names, key=lambda name: (breadth[name], name)))
     return [test for test in tests if test in _collected()][:_MOST_TESTS] or [f"tests/{mutation.module_path.parts[0]}"]
 
@@ -120,10 +124,10 @@ def _collected() -> frozenset[str]:
 
 
 @cache
-def _breadth(coverage_file: str) -> dict[str, int]:
+def _breadth() -> dict[str, int]:
     """About how many lines each test runs: a test of one function fails sooner than a whole run."""
     query = "select context, sum(length(numbits)) from line_bits join context on context_id = context.id group by 1"
-    with closing(sqlite3.connect(coverage_file)) as database:
+    with closing(sqlite3.connect(_COVERAGE)) as database:
         return dict(database.execute(query))
 
 

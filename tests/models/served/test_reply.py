@@ -230,6 +230,7 @@ FILTERED = {"filtered": True}
     [
         (500, "boom", "server", {**RETRY, "sign": "broken"}),
         (502, "Bad Gateway", "server", {**RETRY, "sign": "down"}),
+        (522, "origin timed out", "server", {**RETRY, "sign": "down"}),
         (503, "Loading model", "server", {**RETRY, "sign": "busy"}),
         (504, "gateway time-out", "timeout", {**RETRY, "sign": "slow"}),
         (529, "Overloaded", "server", {**RETRY, "sign": "busy"}),
