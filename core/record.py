@@ -244,9 +244,20 @@ def record_of_cell(
     reference: Mapping[str, Any] = MappingProxyType({}),
 ) -> Record:
     """The record of a cell without prompt and answer."""
-    of_cell = {name: getattr(cell, name) for name in ("id", "task", "needle", "length", "depth", "repeat")}
-    fields: dict[str, Any] = of_cell | {"outcome": outcome, "score": score, "reference": dict(reference)}
-    return Record(**fields, model=model, language=language, seed=seed)
+    return Record(
+        id=cell.id,
+        model=model,
+        task=cell.task,
+        needle=cell.needle,
+        language=language,
+        length=cell.length,
+        depth=cell.depth,
+        repeat=cell.repeat,
+        seed=seed,
+        outcome=outcome,
+        score=score,
+        reference=dict(reference),
+    )
 
 
 QUESTIONS = "questions"
