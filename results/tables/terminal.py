@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import compress
 from textwrap import shorten
 from types import MappingProxyType
 from typing import Literal
@@ -232,17 +233,15 @@ def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
         [*(style.fit(style.one_line(text), _LONGEST_NAME) for text in row[:names]), *row[names:]]
         for row in (table.head, *table.rows)
     ]
-
-    def fitting(rows: Sequence[Sequence[str]]) -> list[str]:
-        """The columns that are no wider than the terminal; the report has all."""
-        return [line for line in style.folded_table(rows, names, width) if style.display_width(line) <= width]
-
-    lines = fitting(rows) if table.rows else []
+    columns = [max(map(style.display_width, column)) for column in zip(*rows, strict=True)]
+    fits = [at < names or sum(columns[:names]) + 2 * names + columns[at] <= width for at in range(len(columns))]
+    rows = [[*compress(row, fits)] for row in rows]  # the report has the columns that are wider than the terminal
+    lines = list(style.folded_table(rows, names, width)) if table.rows else []
     if len(lines) <= room:
         return lines
     shown = room * len(rows) // len(lines) - 2  # a wide table goes on below, under its names again
     more = f"... and {len(table.rows) - shown} more, in the report"
-    return [*fitting(rows[: shown + 1]), more] if shown > 0 else []
+    return [*style.folded_table(rows[: shown + 1], names, width), more] if shown > 0 else []
 
 
 def _cut(text: str, width: int) -> list[str]:

@@ -126,6 +126,7 @@ def test_quiet_is_the_sentence_and_the_report():
 
 
 @example(width=40, last=0, tasks=2, models=1, outcome="censored")
+@example(width=40, last=5, tasks=11, models=1, outcome="error")
 @given(
     width=st.integers(40, 200), last=st.integers(0, 12), tasks=st.integers(1, 20), models=st.integers(1, 3),
     outcome=st.sampled_from(["found", "wrong", "error", "invalid", "censored", "skipped"]),
