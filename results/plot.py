@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="needlework plot",
-        description="Draw heatmaps from results.json, results.csv, journal.jsonl, a run folder, or the result files of"
+        description="Draw heatmaps from a run folder, its results.json or journal.jsonl, or the result files of"
         " LLMTest_NeedleInAHaystack and OpenCompass (NeedleBench, CDME).",
         epilog="Several files or runs: one heatmap each, and heatmap-combined with all of them side by side.",
         theirs={"path": "give the file itself: needlework plot FILE"},

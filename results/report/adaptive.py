@@ -9,19 +9,13 @@ from needlework.core.grid import depth_label
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.statement import LengthResult, LengthStatement
 from needlework.results.adaptive.survey import Cost
-from needlework.results.report.section import ColorScale, Heatmap, HeatmapCell, Section, Table, chart_name
+from needlework.results.report.section import GLOSSARY, ColorScale, Heatmap, HeatmapCell, Section, Table, chart_name
 from needlework.results.statistics.panels import Share, depth_order
 from needlework.results.statistics.wording import share_cell
 from needlework.results.style import COUNTS, NONE, length_label, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
 _ACROSS = 4  # lengths on a line
-MEANINGS = (
-    "Effective length: the longest length up to which every length holds the bar.",
-    "In at most 5 of 100 runs it lies outside of what is said here, whatever the model.",
-    "Scores and intervals are those of the trials that decided: a length that was decided early was so by luck too.",
-    "Tokens are those of prompts, with the room for their answers.",
-)
 
 
 def adaptive_lines(statements: Sequence[LengthStatement], *, lengths: bool = True) -> list[str]:
@@ -48,7 +42,7 @@ def adaptive_sections(statements: Sequence[LengthStatement]) -> list[Section]:
                 f"Effective length: {name}",
                 charts=(_trials_heatmap(name, of_series),),
                 tables=(Table("", head, tuple(tuple(row) for row in _table_rows(of_series))),),
-                notes=(*adaptive_lines(of_series, lengths=False), *MEANINGS),
+                notes=(*adaptive_lines(of_series, lengths=False), *GLOSSARY["notes"]["adaptive"]),
                 name=f"adaptive-{number}",
             )
         )

@@ -13,23 +13,6 @@ from needlework.results.statistics.paired import LEVEL, samples_for_p
 from needlework.results.statistics.wording import p_words, points1, score_and_interval, share_cell, unscored_words
 from needlework.results.style import NONE, counted, length_labels, percent1
 
-MEANINGS = {
-    "rank": "the places that a model may have, 95 % sure for all models together: 2–5 says that nothing shows which",
-    "score % (95 %)": "mean over the trials that have a score, with its 95 % interval; a range where answers were cut"
-    " off or are unclear: all of them missed to all hit",
-    "misses counted": "the score if undecided answers, and what this model could not answer and another could, are"
-    " misses",
-    "area % (95 %)": "the mean score over doublings of the length: area under the curve of the score over log2(length)",
-    "effective length (95 %)": "the longest length up to which the score stays at or above 85.6 %: where it lies, 95 %"
-    " sure",
-    "prompt tokens": "tokens of a prompt, on average",
-    "answer tokens": "tokens of an answer, on average",
-    "seconds an answer": "seconds from request to whole answer, in the median",
-    "seconds, slowest 5 %": "of 100 answers 95 came within so many seconds",
-    "dollars": "what the answered requests cost at the run's --price",
-    "when": "the date and time at which the run began, or its step of the training",
-    "run": "the run's folder; in brackets trials that failed; leads to its report",
-}
 _DRAWN = 7  # lines that a picture can hold apart
 
 

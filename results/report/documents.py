@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from needlework.core.grid import depth_label
 from needlework.results.report.charts import ARMS, document_charts, size_depth_words
-from needlework.results.report.section import Finding, Section, Table, filled_table
+from needlework.results.report.section import GLOSSARY, Finding, Section, Table, filled_table
 from needlework.results.report.tasks import extremes_words
 from needlework.results.statistics import wording
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Vote
@@ -14,15 +14,7 @@ from needlework.results.style import NONE, counted, length_label, one_line
 
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
 _ABSENT = {"absent": "taken out", "near": "the most similar one instead"}
-_MEANINGS = {
-    "best and worst depth": "Of all documents in the context: their scores, and the chance of two depths as far apart"
-    " if all were alike (permutations within questions).",
-    "what size costs": "The score at the largest size minus that of the answer document alone (or the smallest size),"
-    " paired by question.",
-    "judge and offline rule": "Share of answers on which both agree, and Cohen's kappa: agreement beyond chance.",
-    "voting": "Of the answers to one question over several orders of the documents, the one most like the others"
-    " (content words, or embeddings) is taken. The gain is paired by question.",
-}
+_MEANINGS, _COLUMNS = GLOSSARY["findings"]["documents"], GLOSSARY["columns"]["search"]
 
 
 def document_sections(models: Sequence[DocumentScores]) -> list[Section]:
@@ -131,25 +123,13 @@ def _vote_depth(vote: Vote) -> str:
     return "at one depth" if vote.depth is None else f"at {depth_label(vote.depth)} %"
 
 
-MEANINGS = {
-    "whole %": "the same questions on the documents as they are",
-    "vs whole": "the difference in points, over questions scored in both ways",
-    "recall %": "of questions whose document is known, those with a chunk of it among the ones shown",
-    "MRR": "mean of 1 / the place of its first chunk, 0 for none",
-    "words %": "the reference's content words that were retrieved, of those that the documents have",
-    "if found %": "the score where a chunk of the answer's document was shown",
-    "if missed %": "the score where none was",
-    "tokens": "of the prompt, on average, and of that with the documents as they are",
-}
-
-
 def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
     """A row for each retriever, after the model's name if there are several; none without any."""
     if not rows:
         return []
     cells = [_cells(row) for row in rows]
     table = filled_table("", list(cells[0]), [list(row.values()) for row in cells], 3)
-    meanings = tuple((name, MEANINGS[name]) for name in table.head if name in MEANINGS)
+    meanings = tuple((name, _COLUMNS[name]) for name in table.head if name in _COLUMNS)
     notes = [
         f"{row.task}, {row.retriever}: the embedder read only the beginning of some chunks in "
         f"{row.cut_chunks} trials; use a smaller --chunk-size"
@@ -179,7 +159,7 @@ def _cells(row: ArmScore) -> dict[str, str]:
         "words %": wording.share_cell(row.answer_recall),
         "if found %": _with_n(row.score_if_found),
         "if missed %": _with_n(row.score_if_missed),
-        "tokens": f"{paired.arm_tokens:,.0f} / {paired.whole_tokens:,.0f}" if paired else NONE,
+        "tokens / whole": f"{paired.arm_tokens:,.0f} / {paired.whole_tokens:,.0f}" if paired else NONE,
     }
 
 

@@ -1,13 +1,17 @@
 """Sections of a report: tables, notes and charts of one statistic, as data for every renderer."""
 
+import tomllib
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 from math import log2
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from needlework.core.grid import slug
 from needlework.results.style import NONE, UnscoredMark, display_width, folded_table, one_line
+
+GLOSSARY: dict[str, Any] = tomllib.loads(files(__package__).joinpath("glossary.toml").read_text(encoding="utf-8"))
 
 
 def chart_name(kind: str, *parts: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from needlework.results.report.charts import ruler_charts
-from needlework.results.report.section import Finding, Section, Table, filled_table
+from needlework.results.report.section import GLOSSARY, Finding, Section, Table, filled_table
 from needlework.results.statistics import wording
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.run_facts import CostRow, LatencyRow, Times
@@ -101,15 +101,7 @@ def _leval_notes(summary: LevalSummary) -> Iterator[str]:
         yield f"{', '.join(names)}: not the published average, without {first_few(missing)}"
 
 
-_MEANINGS = {
-    "Overall": "The weighted mean of S-RT, M-RT and M-RS: {weights}.",
-    "S-RT": "One needle: found or not.",
-    "M-RT": "One needle at each depth, all asked for at once: the share that is found.",
-    "M-RS": "Two to five statements make a chain: is its end named? The mean over both languages and all numbers.",
-    "ATC": "Statements of kinship without a haystack, each of them needed: the mean over numbers of statements.",
-    "by needles": "The same with every number of statements weighted by itself: long chains count more.",
-    "max needles": f"The longest chain before the first that scores below {percent(HELD)} %.",
-}
+_MEANINGS = GLOSSARY["findings"]["needlebench"]
 
 
 def needlebench_sections(summaries: Sequence[NeedleBench]) -> list[Section]:

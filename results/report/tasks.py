@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from needlework.results.report.charts import task_charts
-from needlework.results.report.section import Finding, Section, Table, filled_table
+from needlework.results.report.section import GLOSSARY, Finding, Section, Table, filled_table
 from needlework.results.statistics import wording
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.depth import DepthEffect, Extremes
@@ -15,25 +15,7 @@ from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics,
 from needlework.results.style import NONE, counted, length_label, one_line, percent, percent1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
-_MEANINGS = {
-    "effective length": "The longest length up to which every length passes; 85.6 % is RULER's bar. Undetermined: the"
-    " interval of the score at that length has the bar inside.",
-    "relative": "The same with a bar of the model's own: a share of the base, which is the focused control, else the"
-    " score up to 1k tokens or at the shortest length, which are then not judged.",
-    "trend": "Area: the mean score over doublings of the length (area under the curve of the score over log2 of the"
-    " length). Half-life: the first length that scores below half of"
-    " the base.",
-    "depth effect": "A shape is named only where depths as different would be seen in at most 5 % of runs if all were"
-    " alike (permutations within samples, all shapes together), flat only where no fifth of the document may differ by"
-    " 10 points from the rest. A sample is one needle in one text.",
-    "hallucination rate": "Of questions whose answer is not in the text, those that got one.",
-    "needless abstention": "Of questions whose answer is in the text, those that got none.",
-    "balanced accuracy": "The mean of the score where the answer is there and of the abstentions where it is not.",
-    "right in both twins": "Of questions asked with and without their answer in the text, those right both times.",
-    "without a score": "Trials that are in none of these rates.",
-    "best and worst depth": "Their scores, and the chance of two depths as far apart if all were alike (the same"
-    " permutations, corrected for several panels).",
-}
+_MEANINGS = GLOSSARY["findings"]["panels"]
 
 
 def panel_sections(statistics: Sequence[PanelStatistics]) -> list[Section]:
@@ -123,17 +105,7 @@ HEAD = (
     *("task", "score %", "95 %", "n", "unscored"),
     *("focused %", "of focused %", "summary %", "of whole %", "chance %", "floor %", "corrected %"),
 )
-MEANINGS = {
-    "focused %": "the same questions where the text is nothing but what the answer rests on",
-    "of focused %": "the score as a share of the focused one",
-    "summary %": "the same questions, answered from the model's own summary of the text (compaction)",
-    "of whole %": "the score after a summary as a share of the score on the whole text",
-    "chance %": "what guessing among the allowed answers scores",
-    "floor %": "what the best answer that is always the same scores",
-    "corrected %": "the score with chance at 0 and a full score at 100",
-    "invents %": "of questions whose answer is not in the text, those that got one",
-    "abstains %": "of questions whose answer is in the text, those that got none",
-}
+COLUMNS = GLOSSARY["columns"]["tasks"]
 
 
 def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Section]:
@@ -165,7 +137,7 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
                 if each.missing
             ),
             name="tasks",
-            meanings=tuple((name, MEANINGS[name]) for name in table.head if name in MEANINGS),
+            meanings=tuple((name, COLUMNS[name]) for name in table.head if name in COLUMNS),
         )
     ]
 
