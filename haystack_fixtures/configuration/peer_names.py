@@ -1,7 +1,7 @@
 """Option names and values of other harnesses."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -42,53 +42,41 @@ def _read_names() -> dict[str, PeerName]:
 NAMES = _read_names()
 
 
-_LENGTHS = ("context_lengths_min", "context_lengths_max", "context_lengths_num_intervals")
-_DEPTHS = ("document_depth_percent_min", "document_depth_percent_max", "document_depth_percent_intervals")
+_RANGES = {  # first, last, number
+    "lengths": ("context_lengths_min", "context_lengths_max", "context_lengths_num_intervals"),
+    "depths": ("document_depth_percent_min", "document_depth_percent_max", "document_depth_percent_intervals"),
+}
 _TYPE = "document_depth_percent_interval_type"
-# What a system takes without a range of its user: first, last, number.
-_USUAL_RANGES = {EVALSCOPE: {"lengths": (1000, 32000, 10), "depths": (0, 100, 10)}}
 _LANGUAGES = {"english": "en", "chinese": "zh"}
 
 
 def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> tuple[dict[str, Any], list[str]]:
     """Return the table with our keys, and the names that no key of ours takes over. Names of no system stay.
 
-    `peer`: the system whose table it is: its defaults stand for what is left out of a range, and a list of its wins
-    over a range. Without it names may be mixed, and two names of one thing are refused. A value of
-    `None` counts as left out.
+    `peer`: the system whose table it is: a list of its wins over a range. Without it names may be mixed, and two names
+    of one thing are refused. A value of `None` counts as left out.
     Lengths by their names are those of the text alone (`length_means`), unless the table says what they mean.
     Raises `InputError` that begins with `where`: for two names of one thing, half a range, a value of no use.
     """
     table = _one_needle_or_several({key: value for key, value in table.items() if value is not None})
+    names_of: dict[str, list[str]] = {}
+    for name in table:
+        names_of.setdefault(NAMES[name].ours if name in NAMES else name, []).append(name)
+    left = names_of.pop("", [])
     values: dict[str, Any] = {}
-    became: dict[str, str] = {}
-    left = []
-    for key, value in table.items():
-        row = NAMES.get(key)
-        if row is not None and not row.ours:
-            left.append(key)
-        elif key not in (*_LENGTHS, *_DEPTHS, _TYPE):
-            ours = row.ours if row else key
-            _once(where, became, ours, key)
-            read = _READ.get(ours) if row else None
-            values[ours] = read(value) if read else value
-            became[key] = ours
-    for ours, names in (("lengths", _LENGTHS), ("depths", _DEPTHS)):
-        parts = [name for name in names if name in table]
-        if parts and not (peer and ours in values):
-            _once(where, became, ours, parts[0])
-            values[ours] = _range(where, ours, [table.get(name) for name in names], names, peer)
-        became |= dict.fromkeys(parts, ours)
-    if _TYPE in table:
-        _once(where, became, "depth_spacing", _TYPE)
-        kind = str(table[_TYPE]).lower()
-        if kind not in ("linear", "sigmoid"):
-            raise InputError(where, f"{_TYPE} = {kind}", "use linear or sigmoid")
-        # LLMTest's rounding, or OpenCompass's: whose parameters stand beside it tells.
-        of_opencompass = peer == OPENCOMPASS or not (peer or {*_LENGTHS, *_DEPTHS[:2]} & table.keys())
-        values["depth_spacing"] = f"opencompass-{kind}" if of_opencompass else kind
-        became[_TYPE] = "depth_spacing"
-    if "length_means" not in values and became.keys() & {"context_lengths", "length", *_LENGTHS}:
+    for ours, names in names_of.items():
+        ends = [name for name in names if name in _RANGES.get(ours, ())]
+        names = [name for name in names if name not in ends]
+        if len(names) > 1 or (names and ends and not peer):
+            both = ", ".join([*names, *ends][:2])
+            raise InputError(where, both, "are two names for one thing: give one of them")
+        if not names:
+            values[ours] = _range(where, ours, table)
+        elif names == [_TYPE]:
+            values[ours] = _spacing(where, table, peer)
+        else:
+            values[ours] = _READ[ours](table[names[0]]) if ours in _READ and names[0] in NAMES else table[names[0]]
+    if "length_means" not in values and {"context_lengths", "length", *_RANGES["lengths"]} & table.keys():
         values["length_means"] = "context"  # as these names mean it
     return values, left
 
@@ -101,12 +89,6 @@ def our_names(where: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
     return values
 
 
-def _once(where: str, became: Mapping[str, str], ours: str, name: str) -> None:
-    other = next((other for other, key in became.items() if key == ours), None)
-    if other is not None:
-        raise InputError(where, f"{other}, {name}", "are two names for one thing: give one of them")
-
-
 def _one_needle_or_several(table: dict[str, Any]) -> dict[str, Any]:
     """LLMTest has both, each with a default, and `multi_needle` says which is meant."""
     if "multi_needle" not in table:
@@ -117,14 +99,22 @@ def _one_needle_or_several(table: dict[str, Any]) -> dict[str, Any]:
     return task | {key: value for key, value in table.items() if key not in ("multi_needle", other)}
 
 
-def _range(where: str, ours: str, ends: Sequence[Any], names: Sequence[str], peer: str) -> str:
-    usual = _USUAL_RANGES.get(peer, {}).get(ours) or ((0, 100, None) if ours == "depths" else (None, None, None))
-    parts = [default if end is None else end for end, default in zip(ends, usual, strict=True)]
-    missing = [name for name, part in zip(names, parts, strict=True) if part is None]
-    if missing:
-        first = next(name for name, end in zip(names, ends, strict=True) if end is not None)
+def _range(where: str, ours: str, table: Mapping[str, Any]) -> str:
+    usual = (0, 100, None) if ours == "depths" else (None, None, None)
+    parts = {name: table.get(name, default) for name, default in zip(_RANGES[ours], usual, strict=True)}
+    if missing := [name for name, part in parts.items() if part is None]:
+        first = next(name for name in parts if name in table)
         raise InputError(where, first, f"is a part of a range: give {' and '.join(missing)} too, or {ours}")
-    return ":".join(map(str, parts))
+    return ":".join(map(str, parts.values()))
+
+
+def _spacing(where: str, table: Mapping[str, Any], peer: str) -> str:
+    """The spacing of depths with LLMTest's rounding, or OpenCompass's: the names that stand beside it tell which."""
+    kind = str(table[_TYPE]).lower()
+    if kind not in ("linear", "sigmoid"):
+        raise InputError(where, f"{_TYPE} = {kind}", "use linear or sigmoid")
+    is_opencompass = peer == OPENCOMPASS or not (peer or {*_RANGES["lengths"], *_RANGES["depths"][:2]} & table.keys())
+    return f"opencompass-{kind}" if is_opencompass else kind
 
 
 def _language(value: Any) -> str:

@@ -84,9 +84,8 @@ def test_what_is_said_twice_or_by_half_is_refused(table, said):
         translated("mine.toml", table)
 
 
-def test_a_systems_own_table_has_its_defaults_and_its_precedence():
-    assert ours({"context_lengths_max": 64000}, peer=EVALSCOPE)["lengths"] == "1000:64000:10"
-    assert ours({"context_lengths": [500], "context_lengths_max": 64000}, peer=EVALSCOPE)["lengths"] == [500]
+def test_a_systems_own_table_has_its_precedence():
+    assert ours({"context_lengths": [500]} | dict.fromkeys(LENGTHS, 2), peer=EVALSCOPE)["lengths"] == [500]
     both = {"needle": "a", "needles": ["b", "c"]}
     assert ours(both | {"multi_needle": False}) == {"needle": "a"}
     assert ours(both | {"multi_needle": True}) == {"task": "multi_needle", "needles": ["b", "c"]}

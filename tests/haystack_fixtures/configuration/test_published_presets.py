@@ -51,17 +51,6 @@ for original_context_length in context_lengths:
         }
         cdme_datasets.append(dataset_dict)
 """
-NEEDLEBENCH = """
-from opencompass.datasets.needlebench_v2.{module} import NeedleBench{name}Dataset
-language_configs = [dict(file_list=['PaulGrahamEssays.jsonl'], name='en_datasets', language='English', buffer=500),
-                    dict(file_list=['zh_finance.jsonl'], name='zh_datasets', language='Chinese', buffer=200)]
-for config in language_configs:
-    for n in [2000, 4000]:
-        {loop}
-            globals()[config['name']].append(dict(type=NeedleBench{name}Dataset, length=n, {place},
-                file_list=config['file_list'], language=config['language'], length_buffer=config['buffer'],
-                num_repeats_per_file=2, path='far/away'))
-"""
 TASK = {
     "model": "some-model",
     "api_url": "http://user:pass@127.0.0.1:9/v1",
@@ -85,13 +74,7 @@ TASK = {
     "eval_batch_size": 4,
     "limit": 6,
 }
-EVALSCOPE = {
-    "call.py": f"from evalscope import TaskConfig, run_task\nrun_task(task_cfg=TaskConfig(**{TASK!r}))\n",
-    "main.py": f"cfg = {TASK!r}\nif __name__ == '__main__':\n    run_task(cfg)\n",
-    "task.json": json.dumps(TASK),
-    "task.yaml": json.dumps(TASK),  # JSON is YAML
-}
-LOOPS = "".join(f"{' ' * n}for b{n} in range(9999):\n" for n in range(6)) + " " * 9 + "x = 1\n"
+EVALSCOPE = {"task.json": json.dumps(TASK), "task.yaml": json.dumps(TASK)}  # JSON is YAML
 
 
 @pytest.fixture
@@ -120,16 +103,13 @@ def test_opencompass_with_one_needle(resolve):
     assert (suite.repeats, suite.guide, suite.answer_budget) == (3, True, 99)
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "task"),
-    [("origin", "Origin", "niah"), ("parallel", "Parallel", "parallel"), ("multi", "Multi", "needlebench_reasoning")],
-)
-def test_needlebench_in_both_languages(resolve, module, name, task):
-    loop, place = ("for d in [0, 50]:", "depth=int(d)") if task != "parallel" else ("for _ in [1]:", "depths=[0, 50]")
-    english, chinese = resolve(NEEDLEBENCH.format(module=module, name=name, loop=loop, place=place)).suites
-    assert (english.task, english.corpus, english.prompt) == (task, "essays", "needlebench-v2")
-    assert (english.lengths, english.depths) == ((2000, 4000), (0, 50))
-    assert (chinese.language, chinese.length_buffer) == ("zh", 200)
+def test_opencompass_with_several_needles(resolve):
+    text = CDME.replace("cdme.cdme import", "cdme.cdme_multi import").replace("'needle': '", "'needles': ['")
+    text = text.replace(
+        "。\\n',\n            'retrieval", "。\\n', '茶馆卖花茶。'],\n            'diff': 25, 'retrieval"
+    )
+    (suite,) = resolve(text).suites
+    assert (suite.task, suite.scorer, suite.diff, suite.lengths) == ("multi_needle", "keyword", 25, (1000, 2000, 3000))
 
 
 def test_the_folder_of_the_texts_is_taken_where_it_exists(load, tmp_path, monkeypatch):
@@ -154,10 +134,12 @@ def test_evalscope_in_each_of_its_forms(load, resolve, name):
 
 
 def test_evalscope_without_needles_asks_its_own_in_both_languages(load):
-    task = {"datasets": ["needle_haystack"], "dataset_args": {"needle_haystack": {}}}
+    arguments = {"extra_params": {"context_lengths_max": 64000, "document_depth_percent_intervals": None}}
+    task = {"datasets": ["needle_haystack"], "dataset_args": {"needle_haystack": arguments}}
     english, chinese = load(json.dumps(task), "task.json").suites
     assert english["needle_set"] == chinese["needle_set"] == "san_francisco"
     assert (english["language"], chinese["language"]) == ("en", "zh")
+    assert (english["lengths"], english["depths"]) == ("1000:64000:10", "0:100:10")
 
 
 FLAT = {
@@ -193,59 +175,33 @@ def test_a_preset_of_ours_may_be_yaml(load):
     assert load(text, "mine.yaml").suites == ({"task": "niah", "lengths": "1000", "depths": "0,50"},)
 
 
-MODELS = """
-from opencompass.models import TurboMindModel, HuggingFaceCausalLM, VLLM
-models = [
-    dict(type=TurboMindModel, path='./turbomind', run_cfg=dict(num_gpus=2), engine_config=dict(tp=2)),
-    dict(type=HuggingFaceCausalLM, path='org/name', batch_size=4, model_kwargs=dict(device_map='auto')),
-    dict(type=VLLM, path='org/other', model_kwargs=dict(gpu_memory_utilization=0.9, hf_token='sk-verysecret')),
-]
+UNREAD = """
+while True: pass
+x = unknown(1)
+x = ''.__class__.__mro__
+x = 9 ** 9 ** 9
+x = lambda: 1
+x['a'] = 1
+class A: pass
+with open('/etc/passwd') as f: x = f.read()
 """
 
 
-def test_models_are_answered_with_options(load):
-    notes = load(CDME + MODELS).notes
-    assert {
-        "models: --serve lmdeploy --model ./turbomind",
-        "models: --model hf:org/name",
-        "models: --serve vllm --model org/other",
-        "batch_size = 4: here --concurrency N",
-        "num_gpus = 2: here --gpus-per-worker K, or --model-arg device_map=auto",
-        "tp = 2: here --serve-arg tensor-parallel=N",
-        "device_map = auto: here --model-arg device_map=auto",
-        "gpu_memory_utilization = 0.9: here --serve-arg gpu-memory-utilization=0.9",
-        "hf_token: here --serve-arg hf-token=VALUE",
-    } <= set(notes)
-
-
-UNREAD = {
-    "while True: pass": "while",
-    "x = unknown(1)": "x",
-    "x = [f.name for f in folder]": "x",
-    "x = ''.__class__.__mro__": "x",
-    "x = '{0.__class__}'.format(1)": "x",
-    "x = f'{1:>999999999}'": "x",
-    "x = '%999999999d' % 1": "x",
-    "x = 9 ** 9 ** 9": "x",
-    "x = lambda: 1": "x",
-    "x['a'] = 1": "x['a']",
-    "class A: pass": "classdef",
-    "with open('/etc/passwd') as f: x = f.read()": "with",
-}
-
-
-def test_what_is_not_read_is_named_with_its_line_and_the_rest_is_taken(load):
-    preset = load("\n".join([*UNREAD, CDME.replace("'guide': True", "'guide': choose()")]))
-    for line, what in enumerate(UNREAD.values(), 1):
-        assert f"config.py:{line}: {what} is not read" in preset.notes
+@pytest.mark.parametrize("value", ["choose()", "x", "1 > 0", "depth_percent // 1"])
+def test_a_value_that_is_not_read_is_named_with_its_line_and_the_rest_is_taken(load, value):
+    text = UNREAD + CDME.replace("'guide': True", f"'guide': {value}")
+    line = next(n for n, each in enumerate(text.split("\n"), 1) if "'guide'" in each)
+    preset = load(text)
+    assert f"config.py:{line}: guide is not read" in preset.notes
     assert "guide" not in preset.suites[0]
-    assert any(note.endswith(": guide is not read") for note in preset.notes)
+    assert {"guide": "true"} | preset.suites[0] == load(CDME).suites[0]
 
 
-def test_a_key_that_differs_between_cells_makes_suites_of_those_alike(resolve):
-    suites = resolve(CDME.replace("'length_buffer': 150", "'length_buffer': original_context_length // 10")).suites
-    assert [(suite.lengths, suite.length_buffer) for suite in suites] == [((n,), n // 10) for n in (1000, 2000, 3000)]
-    assert {suite.depths for suite in suites} == {(0, 33, 66, 100)}
+def test_a_name_that_is_changed_later_counts_only_where_it_is_known(load):
+    first, second = load(f"{CDME}{CDME.replace('range(1000, 4000', 'range(1000, 3000')}").suites
+    assert (first["lengths"], second["lengths"]) == ("1000,2000,3000", "1000,2000")
+    (suite,) = load(CDME.replace("cdme_datasets = []", "file_list += ['a']")).suites
+    assert "file_list" not in suite
 
 
 def test_nothing_is_run(load, tmp_path):
@@ -260,7 +216,7 @@ def test_nothing_is_run(load, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("empty.py", " \n", "has no data sets"),
+        ("empty.py", " \n", "no data set of CDME"),
         ("empty.json", "{}", "has no preset"),
         ("keys.yaml", "1: 2", "is no table"),
         ("broken.json", "{", "is no JSON"),
@@ -272,16 +228,10 @@ def test_nothing_is_run(load, tmp_path):
         ("minus.py", "x = " + "-" * 5000 + "1", "is no Python configuration"),
         ("nul.py", "\0", "is no Python configuration"),
         ("large.py", "x = 1\n" * 100_000, "has more than"),
-        ("class.py", "class Datasets:\n    pass\n", "has no data sets .*class.py:1: classdef is not read"),
-        ("base.py", "with read_base():\n    from .a import b\n", "give the file that defines them"),
+        ("base.py", "with read_base():\n    from .a import b\n", "give the file that does"),
         ("gsm8k.json", '{"datasets": ["gsm8k"]}', "other than needle_haystack"),
-        ("mmlu.py", "datasets = [dict(type='opencompass.MMLUDataset')]", "MMLUDataset is not read"),
-        ("range.py", "x = list(range(10 ** 9))\ny = range(10000000000)", "has larger values"),
-        ("long.py", "x = 'a'\n" + "x = x + x\n" * 60, "has (no data sets|larger values)"),
-        ("text.py", "x = ['a' * 99999] * 50000", "has larger values"),
-        ("shared.py", "x = [1]\n" + "x = [x, x]\n" * 200 + "y = x == x\n", "has larger values"),
-        ("loops.py", LOOPS, "has larger values"),
-        ("inner.py", "x = [1 for a in range(9999) for b in range(9999) if 0]", "has no data sets"),
+        ("mmlu.py", "datasets = [dict(type='opencompass.MMLUDataset')]", "no data set of CDME"),
+        ("shared.py", "x = [1]\n" + "x = [x, x]\n" * 200, "no data set of CDME"),
         ("depths.py", "x = generate_depth_percents(1000000000, 'linear')", "0:100:1000000000"),
     ],
 )  # fmt: skip
