@@ -117,7 +117,8 @@ def _parser(hint: Any) -> Parser | ForEach:
         return _parser(arguments[0])
     if origin is Literal:
         return one_of(*arguments)
-    return {bool: switch, int: whole(0), Path: path}.get(hint, text)
+    by_type: dict[Any, Parser] = {bool: switch, int: whole(0), Path: path}
+    return by_type.get(hint, text)
 
 
 def _as_text(value: Any) -> str | None:
@@ -202,7 +203,7 @@ def variable(option: str, value: str) -> str:
     return value
 
 
-def whole(least: int) -> Parser:
+def whole(least: int) -> Callable[[str, str], int]:
     """A whole number, at least `least`."""
 
     def parse(option: str, value: str) -> int:

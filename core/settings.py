@@ -68,7 +68,7 @@ class FamilyOptions(Struct, frozen=True, kw_only=True):
     data_window: Tokens = 120_000  # of a whole prompt that is cut by `compat`
     # Documents that can be retrieved. `retriever`: how they are shown, each a series of cells; `none`: as they are.
     retriever: Annotated[tuple[Literal["none", "bm25", "dense"], ...], options.retrievers] = ("none",)
-    chunk_size: str = "1000"  # as written: characters, or tokens with a `t`
+    chunk_size: str = "1000"  # characters, as written
     chunk_overlap: str = "200"
     retrieve: Positive = 4  # chunks that are shown
     embedder: str | None = None  # finds chunks by vectors, in this process or behind a server

@@ -9,7 +9,7 @@ from pathlib import Path
 from needlework.core.errors import printable
 from needlework.core.grid import Cell, depth_label
 from needlework.core.settings import Suite, prices_of
-from needlework.haystack_fixtures.retrieval.search import chunking
+from needlework.haystack_fixtures.retrieval.search import chunk_sizes
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.models.local.memory import Described, gib
 from needlework.models.served.batch import BatchTransport, RequestFiles
@@ -119,12 +119,9 @@ _AROUND_CHUNKS = 150  # tokens of template and question, about
 def _retrieved_tokens(engine: Engine, cell: Cell) -> int:
     """About how many tokens a prompt has whose context is retrieved: chunks of the size that is asked for."""
     builder, suite = engine.builder(cell), engine.series_of(cell).suite
-    rule = chunking(suite.chunk_size, suite.chunk_overlap)
-    size = rule.size
-    if rule.unit == "characters":
-        sample = max((text[:size] for text in builder.corpus(suite).documents), key=len, default="word " * (size // 5))
-        size = len(builder.tokenizer.encode(sample).ids)
-    return suite.retrieve * size + _AROUND_CHUNKS
+    size, _ = chunk_sizes(suite)
+    sample = max((text[:size] for text in builder.corpus(suite).documents), key=len, default="word " * (size // 5))
+    return suite.retrieve * len(builder.tokenizer.encode(sample).ids) + _AROUND_CHUNKS
 
 
 def _extra_tokens(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:

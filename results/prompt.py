@@ -150,7 +150,7 @@ class StoredTrials:
             from needlework.haystack_fixtures.retrieval.search import Retrieval
 
             tokenizer, chunks = self._tokenizer(series), retrieval.hits if retrieval else []
-            recorded = Retrieval(self._settings, tokenizer, default_cache_dir(), recorded=chunks)
+            recorded = Retrieval(self._settings, default_cache_dir(), recorded=chunks)
             return make(tokenizer, retrieval=recorded)
         at = (series.model, series.suite.tokenizer_model)
         if at not in self._builders:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
+from needlework.core.options import whole
 from needlework.core.record import RetrievalFacts, RetrievedChunk
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.documents.near_copies import unspaced_pairs, word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, splits_grapheme
-from needlework.models.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.retrieval.embedders import Embedder
@@ -57,21 +56,19 @@ class Retrieved:
 
 
 class Retrieval:
-    """Retrieves for the trials of one tokenizer. A question's texts are chunked and indexed once."""
+    """Retrieves for the trials of a run. A question's texts are chunked and indexed once."""
 
     def __init__(
         self,
         settings: Settings,
-        tokenizer: Tokenizer,
         cache_dir: Path,
         recorded: Sequence[RetrievedChunk] | None = None,
     ) -> None:
         """`recorded`: the chunks that a trial's record names, which are given in place of searching."""
         self._recorded = recorded
         self._settings = settings
-        self._tokenizer = tokenizer
         self._cache_dir = cache_dir
-        self._chunked = lru_cache(_MOST_INDEXES)(self._chunk)
+        self._chunked = lru_cache(_MOST_INDEXES)(_chunks)
         self._indexed = lru_cache(_MOST_INDEXES)(self._index)
         self._embedder = lru_cache(_MOST_INDEXES)(self._load)
 
@@ -79,8 +76,7 @@ class Retrieval:
         """The inputs of retrieval but for the texts, for trial keys. Raises `InputError`."""
         if self._recorded is not None:  # keys of trials are not made then
             return ""
-        rule = chunking(suite.chunk_size, suite.chunk_overlap)
-        facts: list[Any] = [_VERSION, retriever, suite.retrieve, rule.size, rule.overlap, rule.unit]
+        facts: list[Any] = [_VERSION, retriever, suite.retrieve, *chunk_sizes(suite), _UNIT]
         return json.dumps([*facts, self._embedder_of(suite).identity if retriever == "dense" else None])
 
     def identity(self, suite: Suite) -> dict[str, str]:
@@ -95,12 +91,12 @@ class Retrieval:
             if not {hit.document for hit in self._recorded} <= dict(search.texts).keys():
                 raise InputError("--retriever", retriever, "the record does not tell which chunks it showed")
             return _retrieved(suite, search, retriever, list(self._recorded), len(self._recorded), 0)
-        rule = chunking(suite.chunk_size, suite.chunk_overlap)
-        chunks = self._chunked(search.texts, rule)
+        sizes = chunk_sizes(suite)
+        chunks = self._chunked(search.texts, sizes)
         if not chunks:
             raise InputError("--retriever", retriever, "there is no text to search")
         embedder = self._embedder_of(suite) if retriever == "dense" else None
-        scores, cut = self._indexed(search.texts, rule, embedder)
+        scores, cut = self._indexed(search.texts, sizes, embedder)
         rounded = np.round(scores(search.query), _DIGITS) + 0.0  # no -0
         best = np.argsort(-rounded, kind="stable")[: suite.retrieve].tolist()
         hits = []
@@ -109,19 +105,10 @@ class Retrieval:
             hits.append(RetrievedChunk(document=name, start=start, end=end, score=float(rounded[at])))
         return _retrieved(suite, search, retriever, hits, len(chunks), cut)
 
-    def _chunk(self, texts: Texts, rule: Chunking) -> list[tuple[str, int, int]]:
-        """Name, start and end of each chunk that can be seen."""
-        chunks = []
-        for name, text in texts:
-            starts = self._tokenizer.encode(text).starts if rule.unit == "tokens" else None
-            spans = chunk_spans(text, rule, starts)
-            chunks += [(name, start, end) for start, end in spans if text[start:end].strip()]
-        return chunks
-
-    def _index(self, texts: Texts, rule: Chunking, embedder: Embedder | None) -> tuple[ChunkScores, int]:
+    def _index(self, texts: Texts, sizes: tuple[int, int], embedder: Embedder | None) -> tuple[ChunkScores, int]:
         """The scorer of the chunks, and the number of chunks that the embedder cut."""
         by_name = dict(texts)
-        chunks = [by_name[name][start:end].strip() for name, start, end in self._chunked(texts, rule)]
+        chunks = [by_name[name][start:end].strip() for name, start, end in self._chunked(texts, sizes)]
         if embedder is None:
             return bm25_index(chunks), 0
         from needlework.haystack_fixtures.retrieval.embedders import dense_index
@@ -148,15 +135,15 @@ def _retrieved(
     suite: Suite, search: Search, retriever: str, hits: list[RetrievedChunk], chunks: int, cut: int
 ) -> Retrieved:
     """The context of chunks, best first. `chunks`: of how many; `cut`: those embedded in part."""
-    texts, rule = dict(search.texts), chunking(suite.chunk_size, suite.chunk_overlap)
+    texts, (size, overlap) = dict(search.texts), chunk_sizes(suite)
     places = (rank for rank, hit in enumerate(hits, 1) if search.gold is not None and hit.document == search.gold)
     facts = RetrievalFacts(
         retriever=retriever,
         embedder=suite.embedder if retriever == "dense" else None,
         k=suite.retrieve,
-        chunk_size=rule.size,
-        chunk_overlap=rule.overlap,
-        unit=rule.unit,
+        chunk_size=size,
+        chunk_overlap=overlap,
+        unit=_UNIT,
         chunks=chunks,
         hits=hits,
         gold=search.gold,
@@ -202,94 +189,49 @@ def missing_packages(retriever: str) -> InputError:
 
 
 SIZE, OVERLAP = "--chunk-size", "--chunk-overlap"
+_UNIT = "characters"
 Span = tuple[int, int]
-Unit = Literal["characters", "tokens"]
 _Breaks = Sequence[NDArray[np.int64]]
-_Measure = Callable[[int, int], int]
 _PARAGRAPH = regex.compile(r"\n[^\S\n]*+\n\s*+")
 _LINE = regex.compile(r"\n\s*+")
 _VISIBLE = regex.compile(r"\S")
 _WORD = regex.compile(r"\s++")
 
 
-@dataclass(frozen=True, slots=True)
-class Chunking:
-    """The largest size of chunks and of their overlap, in `unit`."""
-
-    size: int
-    overlap: int
-    unit: Unit
-
-
-def chunking(size: str, overlap: str) -> Chunking:
-    """Read `--chunk-size` and `--chunk-overlap`: `1000` characters, `1024t` tokens.
-    An overlap without a unit has the size's. Raises `InputError`."""
-    length, unit = _measure(SIZE, size, least=1)
-    shared, overlap_unit = _measure(OVERLAP, overlap, least=0)
-    if overlap_unit == "tokens" and unit == "characters":
-        raise InputError(OVERLAP, overlap, f"is in tokens, {SIZE} {size} in characters: give both in one unit")
-    if shared >= length:
-        raise InputError(OVERLAP, overlap, f"must be below {SIZE} {size}: use at most {length - 1}")
-    return Chunking(length, shared, unit)
+def chunk_sizes(suite: Suite) -> tuple[int, int]:
+    """The most characters of a chunk, and of what two neighbours share. Raises `InputError`."""
+    size, overlap = whole(1)(SIZE, suite.chunk_size), whole(0)(OVERLAP, suite.chunk_overlap)
+    if overlap >= size:
+        raise InputError(OVERLAP, overlap, f"must be below {SIZE} {size}: use at most {size - 1}")
+    return size, overlap
 
 
-def _measure(option: str, value: str, *, least: int) -> tuple[int, Unit]:
-    match = re.fullmatch(r"([0-9]{1,9})(t?)", value.strip())
-    if match is None or int(match[1]) < least:
-        raise InputError(option, value, f"give {least} or more characters, such as 1000, or tokens, such as 1024t")
-    return int(match[1]), "tokens" if match[2] else "characters"
+def _chunks(texts: Texts, sizes: tuple[int, int]) -> list[tuple[str, int, int]]:
+    """Name, start and end of each chunk that can be seen."""
+    spans = ((name, text, span) for name, text in texts for span in chunk_spans(text, *sizes))
+    return [(name, *span) for name, text, span in spans if text[slice(*span)].strip()]
 
 
-def chunk_spans(text: str, rule: Chunking, starts: NDArray[np.int64] | None = None) -> list[Span]:
-    """The spans (characters) of a text's chunks, in order; together they are all of it.
+def chunk_spans(text: str, size: int, overlap: int) -> list[Span]:
+    """The spans of a text's chunks, in order; together they are all of it.
 
     A chunk ends behind the last paragraph that ends in its second half; without one behind the last line, sentence or
     word; without any between two characters as people see them. The next one begins in the same way within what may
-    overlap. `starts`: where each token of the whole text begins, for sizes in tokens; a token that stands partly in a
-    chunk counts as one of its tokens. Only a single character of more tokens than the size makes a longer chunk.
+    overlap.
     """
-    forward, back = _measures(len(text), np.arange(len(text)) if starts is None else starts)
     breaks = _breaks(text)
     spans: list[Span] = []
     start = done = 0
     while done < len(text):
-        limit = max(forward(start, rule.size), done + 1)
+        limit = start + size
         if limit >= len(text):
             end = len(text)
         else:
-            least = max(forward(start, rule.size // 2), done)
-            end = _last_break(breaks, least, limit) or _between_graphemes(text, limit, done)
+            end = _last_break(breaks, max(start + size // 2, done), limit) or _between_graphemes(text, limit, done)
         spans.append((start, end))
         done = end
-        if rule.overlap:
-            lowest = max(back(end, rule.overlap), forward(start, 1), start + 1)
-            start = _first_break(text, breaks, min(lowest, end), end)
-        else:
-            start = end
-        while start < end and forward(start, rule.size) <= end:  # a character of several tokens stands there
-            start = min(end, max(start + 1, forward(start, 1)))
+        start = _first_break(text, breaks, min(max(end - overlap, start + 1), end), end) if overlap else end
     return spans
-
-
-def _measures(length: int, starts: NDArray[np.int64]) -> tuple[_Measure, _Measure]:
-    """Distances in a text: the farthest end of n units after an offset, the earliest start before one."""
-
-    def first(at: int) -> int:
-        """The token that `at` stands in, the first of those that share a character."""
-        token = int(starts.searchsorted(at))
-        return token if token < len(starts) and starts[token] == at else max(0, token - 1)
-
-    def forward(start: int, n: int) -> int:
-        token = first(start) + n
-        return int(starts[token]) if token < len(starts) else length
-
-    def back(end: int, n: int) -> int:
-        token = int(starts.searchsorted(end)) - n
-        if token > 0 and starts[token - 1] == starts[token]:  # in the middle of a character: behind it
-            token = int(starts.searchsorted(starts[token], "right"))
-        return 0 if token <= 0 else int(starts[token]) if token < len(starts) else length
-
-    return forward, back
 
 
 def _breaks(text: str) -> _Breaks:

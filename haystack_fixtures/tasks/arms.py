@@ -11,7 +11,7 @@ from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.retrieval.search import chunking
+from needlework.haystack_fixtures.retrieval.search import chunk_sizes
 from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, Prose, Question, Task, bare
 from needlework.haystack_fixtures.tasks.words import table
 
@@ -154,7 +154,7 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
         arms = arms_of(task, suite)
         if not arms:
             continue
-        chunking(suite.chunk_size, suite.chunk_overlap)
+        chunk_sizes(suite)
         if "dense" in arms:
             from needlework.haystack_fixtures.retrieval.embedders import check_embedder
 

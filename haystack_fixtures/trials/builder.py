@@ -62,7 +62,7 @@ class TrialBuilder:
         self._settings = settings
         self.tokenizer = tokenizer
         self._sources = SourcePool(settings, tokenizer, cache_dir, tasks=tasks)
-        self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
+        self._retrieval = retrieval or Retrieval(settings, cache_dir)
         self._contexts = ContextBuilder(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         # A cell's question is made for its key and for its prompt; cells of one repeat share their frame.
         self._cached_question = lru_cache(1024)(self._ask)

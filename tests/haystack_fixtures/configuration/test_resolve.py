@@ -201,7 +201,7 @@ def test_repeats_are_for_each_file_and_each_haystack_is_of_one(tmp_path, cdme):
 
 
 def test_a_manifests_tables_give_it_back(tmp_path):
-    options = {"retriever": "none,BM25", "chunk_size": "64t", "no_truncate": "true", "leval_data": "a,b"}
+    options = {"retriever": "none,BM25", "chunk_size": "64", "no_truncate": "true", "leval_data": "a,b"}
     settings = resolve_settings(options | {"preset": "quick", "embedder_base_url": "http://h/v1"}, {}, tmp_path)
     run, suites = json.loads(json.dumps(settings_tables(settings)))
     assert (suites[0]["leval_subset"], run["embedder_base_url"]) == ("scored", "http://h/v1")

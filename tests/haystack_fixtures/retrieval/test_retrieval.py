@@ -18,16 +18,14 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.retrieval.embedders import load_embedder
 from needlework.haystack_fixtures.retrieval.search import (
-    Chunking,
     Retrieval,
     Search,
     bm25_index,
+    chunk_sizes,
     chunk_spans,
-    chunking,
     search_words,
 )
 from needlework.models.served.connection import ServerOptions
-from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings, vector
 from tests.haystack_fixtures.tasks.built import context, run_of
 from tests.llama_server import embedding_server  # noqa: F401 - a fixture
@@ -48,34 +46,14 @@ def check_spans(text, spans):
 @given(texts().filter(bool), rules)
 def test_chunks_are_all_of_the_text_and_none_is_longer_than_asked(text, rule):
     size, overlap = rule
-    spans = chunk_spans(text, Chunking(size, overlap, "characters"))
+    spans = chunk_spans(text, size, overlap)
     check_spans(text, spans)
     assert all(0 < end - start <= size for start, end in spans)
     assert all(before[1] - after[0] <= overlap for before, after in pairwise(spans))
 
 
-@given(texts().filter(bool), rules)
-def test_sizes_in_tokens_hold_too(text, rule):
-    size, overlap = rule
-    starts = load_tokenizer("o200k_base").encode(text).starts
-    spans = chunk_spans(text, Chunking(size, overlap, "tokens"), starts)
-    check_spans(text, spans)
-
-    def tokens(start, end):
-        """Tokens that stand in these characters, at least partly."""
-        ends = np.append(starts[1:], len(text))
-        # Tokens that share a character stand there together.
-        ends = np.where(ends == starts, starts + 1, ends)
-        return int(np.sum((starts < end) & (ends > start))) if start < end else 0
-
-    for start, end in spans:
-        assert end == start + 1 or tokens(start, end) <= size
-    for before, after in pairwise(spans):
-        assert tokens(after[0], before[1]) <= overlap
-
-
 def pieces(text, size, overlap=0):
-    return [text[start:end] for start, end in chunk_spans(text, Chunking(size, overlap, "characters"))]
+    return [text[start:end] for start, end in chunk_spans(text, size, overlap)]
 
 
 def test_a_chunk_ends_with_a_paragraph_before_a_line_a_sentence_a_word():
@@ -89,18 +67,17 @@ def test_a_chunk_ends_with_a_paragraph_before_a_line_a_sentence_a_word():
 
 
 @pytest.mark.parametrize(
-    ("size", "overlap", "said"),
+    ("option", "value", "said"),
     [
-        ("100", "200", "--chunk-overlap: '200': must be below --chunk-size 100: use at most 99"),
-        ("0", "0", "--chunk-size: '0'"),
-        ("many", "0", "--chunk-size: 'many'"),
-        ("1000", "20t", "give both in one unit"),
-        ("1000", "-1", "--chunk-overlap: '-1'"),
+        ("chunk_size", "0", "--chunk-size: '0'"),
+        ("chunk_size", "1024t", "--chunk-size: '1024t': give a whole number"),
+        ("chunk_overlap", "-1", "--chunk-overlap: '-1'"),
     ],
 )
-def test_what_is_no_size_is_told_in_one_line(size, overlap, said):
+def test_what_is_no_size_is_told_in_one_line(tmp_path, option, value, said):
+    suite = resolve_settings({option: value}, {}, tmp_path).suites[0]
     with pytest.raises(InputError, match=re.escape(said)):
-        chunking(size, overlap)
+        chunk_sizes(suite)
 
 
 pytest.importorskip("bm25s")
@@ -117,7 +94,7 @@ def retrieval(tmp_path):
     def make(**options):
         given = {"model": ["mock:perfect"], "chunk_size": "45", "chunk_overlap": "0", "retrieve": "2"} | options
         settings = resolve_settings(given, {}, tmp_path)
-        return Retrieval(settings, load_tokenizer("o200k_base"), tmp_path), settings.suites[0]
+        return Retrieval(settings, tmp_path), settings.suites[0]
 
     return make
 
@@ -126,7 +103,7 @@ def test_chunks_of_a_record_are_cut_from_the_texts_as_they_are_now(retrieval, tm
     made, suite = retrieval()
     hits = made.retrieve(suite, QUESTION, "bm25").facts.hits
     settings = resolve_settings({}, {}, tmp_path)
-    again = Retrieval(settings, load_tokenizer("o200k_base"), tmp_path, recorded=hits)
+    again = Retrieval(settings, tmp_path, recorded=hits)
     assert again.retrieve(suite, QUESTION, "bm25").text == made.retrieve(suite, QUESTION, "bm25").text
     with pytest.raises(InputError, match="does not tell which chunks it showed"):
         again.retrieve(suite, Search((("other.txt", TREES),), "Which?"), "bm25")
@@ -146,12 +123,8 @@ def test_of_equal_chunks_the_first_comes_first_and_a_long_vector_does_not_win_by
     assert [hit.document for hit in near.facts.hits] == ["both.txt", "many.txt"]
 
 
-def test_sizes_in_tokens_are_those_of_the_models_tokenizer(retrieval):
-    made, suite = retrieval(chunk_size="8t")
-    found = made.retrieve(suite, QUESTION, "bm25")
-    assert found.facts.unit == "tokens"
-    for piece in found.text.split("\n\n"):
-        assert len(load_tokenizer("o200k_base").encode(piece).ids) <= 8
+def test_without_a_text_nothing_can_be_searched(retrieval):
+    made, suite = retrieval()
     with pytest.raises(InputError, match="no text to search"):
         made.retrieve(suite, Search((("a", " \n\n "),), "Which?"), "bm25")
 
@@ -173,12 +146,12 @@ def test_texts_are_embedded_once_per_machine(retrieval):
 def test_everything_that_decides_what_is_found_is_in_the_recipe(retrieval):
     with loopback(embeddings) as server:
         recipes = set()
-        for options in ({}, {"retrieve": "3"}, {"chunk_size": "46"}, {"chunk_size": "45t"}, {"chunk_overlap": "1"}):
+        for options in ({}, {"retrieve": "3"}, {"chunk_size": "46"}, {"chunk_overlap": "1"}):
             made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url, **options)
             recipes |= {made.recipe(suite, "bm25"), made.recipe(suite, "dense")}
         made, suite = retrieval(embedder="openai:others", embedder_base_url=server.url)
         recipes |= {made.recipe(suite, "bm25"), made.recipe(suite, "dense")}
-    assert len(recipes) == 11  # BM25 has no embedder
+    assert len(recipes) == 9  # BM25 has no embedder
 
 
 def test_the_chunk_that_shares_the_words_comes_first_and_without_known_words_none_does():

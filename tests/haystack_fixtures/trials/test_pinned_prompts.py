@@ -57,7 +57,7 @@ RUNS = {
     "evalscope": PUBLISHED | {"preset": "evalscope"},
     "leval": LEVAL,
     "leval-compat": LEVAL | {"leval_truncation": "compat", "lengths": "600"},
-    "leval-bm25": LEVAL | {"retriever": "none,bm25", "chunk_size": "120t", "chunk_overlap": "20t", "retrieve": "2"},
+    "leval-bm25": LEVAL | {"retriever": "none,bm25", "chunk_size": "480", "chunk_overlap": "80", "retrieve": "2"},
     "leval-open": OPEN | {"leval_subset": "llm"},
     "leval-bare": OPEN | {"leval_length_hint": "false", "no_truncate": "true"},
     "documents": DOCUMENTS | {"questions": "asked.json", "vote": "3"},
