@@ -1,8 +1,7 @@
 """`needlework judge-audit FILE`: how far a judge agrees with human labels, and with itself.
 
 FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/judges.md). Or a run whose answers a judge
-scored, or JSON lines with `question`, `answers`, `response` and `human`: then the offline rule is
-compared too.
+scored: then the offline rule is compared too.
 """
 
 import csv
@@ -25,8 +24,6 @@ from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.statistics.wording import interval_cell, percent2
 from needlework.results.tables.terminal import agreement_lines
 from needlework.scoring.judges.judges import JUDGE
-from needlework.scoring.scorers.documents import documents_score
-from needlework.scoring.scores import Reference
 
 _MOST_LABELS = 50
 _RIGHT = {"right", "correct", "true", "yes", "1", "found"}
@@ -48,7 +45,7 @@ class AuditedAnswer(Struct, frozen=True):
 def main(argv: Sequence[str]) -> int:
     """Print the audit; returns the exit code: 0, or 2 after one line about what was wrong."""
     parser = OneLineParser(prog="needlework judge-audit", description=__doc__)
-    parser.add_argument("file", type=Path, metavar="FILE", help="labels and verdicts, a run, or labelled answers")
+    parser.add_argument("file", type=Path, metavar="FILE", help="labels and verdicts, or a run")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="with a run: rows with item (a record's id), human")
     options = parser.parse_args(argv)
     read = partial(_read, options.file, options.labels)
@@ -79,9 +76,6 @@ def _read(path: Path, labels: Path | None) -> list[AuditedAnswer]:
         return _read_run(path, labels)
     if labels is not None:
         raise InputError("--labels", labels, "goes with a run: give its folder, or its results.json")
-    rows = _rows("FILE", path)
-    if rows and all("response" in row for row in rows.values()):
-        return [_labelled_answer(path, line, row) for line, row in rows.items()]
     answers = _read_labels("FILE", path)
     verdicts = [answer.item for answer in answers if answer.judge]
     if not any(answer.judge and answer.human for answer in answers) and len(set(verdicts)) == len(verdicts):
@@ -120,21 +114,6 @@ def _read_run(path: Path, labels: Path | None) -> list[AuditedAnswer]:
         remedy = "has no answers that a judge alone scored; run with --scorer judge_documents --judge SPEC"
         raise InputError("RUN", path, remedy)
     return answers
-
-
-def _labelled_answer(path: Path, line: int, row: dict[str, Any]) -> AuditedAnswer:
-    """An answer of a file that people have labelled, for the offline rule alone."""
-    question, answers, response = row.get("question"), row.get("answers", row.get("answer")), row.get("response")
-    answers = [answers] if isinstance(answers, str) else answers
-    if not (isinstance(question, str) and isinstance(response, str) and isinstance(answers, list) and answers):
-        raise InputError("FILE", path, f"line {line} needs `question`, `answers` and `response`, and `human`")
-    reference = Reference(tuple(map(str, answers)), question=question, absent=row.get("absent") is True)
-    return AuditedAnswer(
-        item=question,
-        repeated=(question, response),
-        rule=right_or_wrong(documents_score(response, reference).value == 1),
-        human=_right_or_wrong("FILE", f"line {line}", _label("FILE", path, line, row.get("human"))),
-    )
 
 
 def _right_or_wrong(option: str, answer: str, label: str | None) -> str | None:

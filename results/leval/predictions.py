@@ -1,7 +1,7 @@
 """L-Eval's prediction files: `TASK.pred.jsonl`, rows with `query`, `gt` and `MODEL_pred`."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +45,13 @@ class BrokenRow(Struct, frozen=True):
 
 
 class Answers(Struct, frozen=True):
-    """A model's answers in one file."""
+    """A model's answers in one file. `for_judges`: how many rows are left out, as no rule scores them."""
 
     path: Path
     model: str
     rows: tuple[Prediction, ...]
     broken: tuple[BrokenRow, ...]
-
-
-class Predictions(Answers, frozen=True):
-    """A model's answers to a task. `for_judges`: rows of the same file that no rule scores."""
-
-    task: LevalTask
-    for_judges: int
+    for_judges: int = 0
 
 
 def find_files(paths: Sequence[Path], task: str | None) -> tuple[dict[Path, LevalTask], list[Path]]:
@@ -91,41 +85,40 @@ def find_files(paths: Sequence[Path], task: str | None) -> tuple[dict[Path, Leva
     return tasks, unscored
 
 
-def read_predictions(path: Path, task: LevalTask, model: str | None = None) -> Predictions:
-    """Read one file of a task. Raises `InputError` for a file of another task, or of several models."""
-    lines = _lines(path, _ARGUMENT)
-    kinds = {str(row.get("evaluation")) for _, row in lines if row} - set(BY_JUDGES)
-    if kinds and task.evaluation not in kinds:
-        named = ", ".join(sorted(kinds))
-        remedy = f"its rows are for {named}, those of {task.name} for {task.evaluation}: give the right --task"
-        raise InputError(_ARGUMENT, path, remedy)
-
-    def read(line: int, row: Mapping[str, Any], key: str) -> Prediction:
-        if row.get("evaluation") != task.evaluation:
-            raise ValueError(f"has evaluation {row.get('evaluation')!r}, not {task.evaluation!r}")
-        _check_texts(row, "gt", key)
-        question, document = row.get("query"), row.get("document")
-        number = document if task.is_own and type(document) is int else None
-        return Prediction(line, question if isinstance(question, str) else "", row["gt"], row[key], number)
-
-    scored = [(line, row) for line, row in lines if not row or row.get("evaluation") not in BY_JUDGES]
-    key = _key(lines, path, model, _NAMES)
-    return Predictions(path, key.removesuffix(_KEY), *_read(scored, key, read), task, len(lines) - len(scored))
-
-
-def read_answers(path: Path, model: str | None, names: tuple[str, str] = _NAMES) -> Answers:
-    """Read every row of one file, of whatever task, for a judge. Raises `InputError`.
+def read_answers(
+    path: Path, model: str | None = None, names: tuple[str, str] = _NAMES, task: LevalTask | None = None
+) -> Answers:
+    """Read the rows of one file that a task's rule scores; without a task all, for a judge. Raises `InputError`.
 
     `names`: the argument of the file, and the option for one of several models in it.
     """
-
-    def read(line: int, row: Mapping[str, Any], key: str) -> Prediction:
-        _check_texts(row, "query", "gt", key)
-        return Prediction(line, row["query"], row["gt"], row[key])
-
     lines = _lines(path, names[0])
+    kinds = {str(row.get("evaluation")) for _, row in lines if row} - set(BY_JUDGES)
+    if task and kinds and task.evaluation not in kinds:
+        remedy = f"its rows are for {', '.join(sorted(kinds))}, those of {task.name} for {task.evaluation}"
+        raise InputError(names[0], path, f"{remedy}: give the right --task")
     key = _key(lines, path, model, names)
-    return Answers(path, key.removesuffix(_KEY), *_read(lines, key, read))
+    scored = [(line, row) for line, row in lines if not (task and row and row.get("evaluation") in BY_JUDGES)]
+    problems = {line: _problem(row, key, task) for line, row in scored}
+    rows = tuple(_prediction(line, row, key, task) for line, row in scored if row and not problems[line])
+    broken = tuple(BrokenRow(line, problem) for line, problem in problems.items() if problem)
+    return Answers(path, key.removesuffix(_KEY), rows, broken, len(lines) - len(scored))
+
+
+def _problem(row: dict[str, Any] | None, key: str, task: LevalTask | None) -> str:
+    """Why a row cannot be scored; empty where it can."""
+    if row is None:
+        return "is not a JSON object"
+    if task and row.get("evaluation") != task.evaluation:
+        return f"has evaluation {row.get('evaluation')!r}, not {task.evaluation!r}"
+    missing = [name for name in ("gt", key, *(() if task else ("query",))) if not isinstance(row.get(name), str)]
+    return f"has no text under {' and '.join(missing)}" if missing else ""
+
+
+def _prediction(line: int, row: dict[str, Any], key: str, task: LevalTask | None) -> Prediction:
+    question, document = row.get("query"), row.get("document")
+    number = document if task and task.is_own and type(document) is int else None
+    return Prediction(line, question if isinstance(question, str) else "", row["gt"], row[key], number)
 
 
 def broken_rows(rows: Sequence[BrokenRow]) -> str:
@@ -166,27 +159,6 @@ def _lines(path: Path, argument: str) -> list[JsonLine]:
     if argument and not any(row for _, row in lines):
         raise InputError(argument, path, "no line of it is a JSON object: give JSON Lines, one row on each")
     return lines
-
-
-def _read(
-    lines: Sequence[JsonLine], key: str, read: Callable[[int, Mapping[str, Any], str], Prediction]
-) -> tuple[tuple[Prediction, ...], tuple[BrokenRow, ...]]:
-    """The rows, and those for which `read` raises a `ValueError`."""
-    rows, broken = [], []
-    for line, row in lines:
-        try:
-            if row is None:
-                raise ValueError("is not a JSON object")
-            rows.append(read(line, row, key))
-        except ValueError as error:
-            broken.append(BrokenRow(line, str(error)))
-    return tuple(rows), tuple(broken)
-
-
-def _check_texts(row: Mapping[str, Any], *names: str) -> None:
-    missing = [name for name in names if not isinstance(row.get(name), str)]
-    if missing:
-        raise ValueError(f"has no text under {' and '.join(missing)}")
 
 
 def _key(lines: Sequence[JsonLine], path: Path, model: str | None, names: tuple[str, str]) -> str:

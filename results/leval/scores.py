@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, starmap
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE, LevalTask
 from needlework.results.files.json_files import json_bytes
-from needlework.results.leval.predictions import Predictions, broken_rows, find_files, read_predictions
+from needlework.results.leval.predictions import Answers, broken_rows, find_files, read_answers
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.panels import Share
@@ -56,15 +57,11 @@ class MetricMean(Struct, frozen=True):
 class TaskScores(Struct, frozen=True):
     """The scores of one model's answers to a task."""
 
-    source: Predictions
+    task: LevalTask
+    source: Answers
     scorers: Mapping[Rule, str]  # names with version
     scores: Mapping[Rule, Sequence[Score]]  # of each row of the source
     means: Mapping[str, Mapping[Rule, MetricMean]]  # by metric; empty for an incomplete task
-
-    @property
-    def task(self) -> LevalTask:
-        """The task."""
-        return self.source.task
 
     @property
     def complete(self) -> bool:
@@ -74,7 +71,7 @@ class TaskScores(Struct, frozen=True):
     @property
     def clustered(self) -> bool:
         """Whether intervals take the questions of a document together."""
-        return _documents(self.source) is not None
+        return _documents(self.task, self.source) is not None
 
     @property
     def without_fact(self) -> int:
@@ -93,19 +90,19 @@ class TaskAverage(Struct, frozen=True):
     missing: tuple[str, ...]  # incomplete tasks: `tpo 3 of 269`
 
 
-def score_task(source: Predictions) -> TaskScores:
+def score_task(task: LevalTask, source: Answers) -> TaskScores:
     """Score every row by both rules. Raises `InputError` without the package that a rule needs."""
-    references, answers = _references(source), [row.answer for row in source.rows]
-    names: dict[Rule, str] = {"compat": f"{source.task.scorer}_compat", "strict": source.task.scorer}
+    references, answers = _references(task, source), [row.answer for row in source.rows]
+    names: dict[Rule, str] = {"compat": f"{task.scorer}_compat", "strict": task.scorer}
     try:
         scores = {rule: _judge(name, answers, references) for rule, name in names.items()}
     except overlap.MissingPackageError as error:
         raise InputError("PREDICTIONS", source.path, str(error)) from None
     versions = {rule: f"{name} v{scorer_named(name).version}" for rule, name in names.items()}
     means: dict[str, dict[Rule, MetricMean]] = {}
-    scored = TaskScores(source, versions, scores, means)
+    scored = TaskScores(task, source, versions, scores, means)
     for rule in RULES if scored.complete else ():
-        for metric, mean in _means(source, scores[rule], names[rule], references, rule).items():
+        for metric, mean in _means(scored, names[rule], references, rule).items():
             means.setdefault(metric, {})[rule] = mean
     return scored
 
@@ -122,15 +119,13 @@ def _is_of_topics(task: LevalTask) -> bool:
     return task.scorer == "leval_topic" and not task.is_own
 
 
-def _references(source: Predictions) -> list[Reference]:
+def _references(task: LevalTask, source: Answers) -> list[Reference]:
     """The references; for topics with the other topics of all records, which share a pool."""
-    if not _is_of_topics(source.task):
+    if not _is_of_topics(task):
         return [Reference((row.gold,)) for row in source.rows]
-    topics = dict.fromkeys(row.gold for row in source.rows)
-    return [
-        Reference((row.gold,), distractors=tuple(topic for topic in topics if topic != row.gold), question=row.question)
-        for row in source.rows
-    ]
+    topics = {row.gold: None for row in source.rows}
+    others = {topic: tuple(other for other in topics if other != topic) for topic in topics}
+    return [Reference((row.gold,), distractors=others[row.gold], question=row.question) for row in source.rows]
 
 
 def _judge(scorer: str, answers: Sequence[str], references: Sequence[Reference]) -> list[Score]:
@@ -138,8 +133,8 @@ def _judge(scorer: str, answers: Sequence[str], references: Sequence[Reference])
     return [judge(answer, reference) for answer, reference in zip(answers, references, strict=True)]
 
 
-def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> _Columns:
-    task, columns = source.task, _Columns()
+def _columns(task: LevalTask, source: Answers, scores: Sequence[Score], rule: Rule) -> _Columns:
+    columns = _Columns()
     for index, score in enumerate(scores):
         parts: Iterable[str] = ()
         values = {main_metric(task): score.value}
@@ -156,21 +151,23 @@ def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> _Colum
     return columns
 
 
-def _means(
-    source: Predictions, scores: Sequence[Score], scorer: str, references: Sequence[Reference], rule: Rule
-) -> dict[str, MetricMean]:
-    task, golds = source.task, [row.gold for row in source.rows]
-    columns = _columns(source, scores, rule)
-    documents = _documents(source) or list(range(len(golds)))  # where they are not known, each question by itself
-    floors: dict[str, float] = {}
-    for answers in overlap.blind_answers(task.scorer, [row.question for row in source.rows], golds):
-        for name, mean in _plain_means(_columns(source, _judge(scorer, answers, references), rule)).items():
-            floors[name] = max(floors.get(name, 0.0), mean)
+def _means(scored: TaskScores, scorer: str, references: Sequence[Reference], rule: Rule) -> dict[str, MetricMean]:
+    task, source, golds = scored.task, scored.source, [row.gold for row in scored.source.rows]
+
+    def plain_means(answers: Sequence[str]) -> dict[str, float]:
+        columns = _columns(task, source, _judge(scorer, answers, references), rule)
+        return {name: fsum(values.values()) / len(values) for name, values in columns.items()}
+
+    columns = _columns(task, source, scored.scores[rule], rule)
+    documents = _documents(task, source) or list(range(len(golds)))  # where they are not known, each by itself
+    blind = overlap.blind_answers(task.scorer, [row.question for row in source.rows], golds)
+    of_blind = [plain_means(answers) for answers in blind]
+    floors = {name: max(means[name] for means in of_blind if name in means) for name in chain(*of_blind)}
     if task.scorer == "leval_rouge":
         self_scores = [overlap.of_itself(gold) for gold in golds]
         ceilings = {name: fsum(values[name] for values in self_scores) / len(self_scores) for name in self_scores[0]}
     else:
-        ceilings = _plain_means(_columns(source, _judge(scorer, golds, references), rule))
+        ceilings = plain_means(golds)
     means = {}
     for name in _METRICS:
         values = columns.get(name, {})
@@ -179,23 +176,17 @@ def _means(
             expected = task.expected // (len(ORDINALS) if name in ORDINALS else 1)
             means[name] = MetricMean(score, floors[name], ceilings[name], len(values), expected)
     if task.scorer == "leval_rouge":  # L-Eval's own summary; a mean of three means has no interval here
-        score = Share(overlap.geometric_mean({name: means[name].score.value or 0.0 for name in overlap.PUBLISHED}))
-        floor, ceiling = (
-            overlap.geometric_mean({name: ends[name] for name in overlap.PUBLISHED}) for ends in (floors, ceilings)
-        )
-        means["geometric_mean"] = MetricMean(score, floor, ceiling, means["rougeL"].n, means["rougeL"].expected)
+        scores = {name: mean.score.value or 0.0 for name, mean in means.items()}
+        mean, floor, ceiling = map(overlap.geometric_mean, (scores, floors, ceilings))
+        means["geometric_mean"] = MetricMean(Share(mean), floor, ceiling, len(golds), task.expected)
     return means
 
 
-def _plain_means(columns: _Columns) -> dict[str, float]:
-    return {name: fsum(values.values()) / len(values) for name, values in columns.items()}
-
-
-def _documents(source: Predictions) -> list[int | None] | None:
+def _documents(task: LevalTask, source: Answers) -> list[int | None] | None:
     """The document of each question of a complete file, if they are known; exported rows have their numbers."""
     if source.rows and all(row.document is not None for row in source.rows):
         return [row.document for row in source.rows]
-    return [document for document, count in enumerate(source.task.questions) for _ in range(count)] or None
+    return [document for document, count in enumerate(task.questions) for _ in range(count)] or None
 
 
 def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
@@ -308,13 +299,6 @@ def _average_object(average: TaskAverage) -> dict[str, Any]:
 
 
 def _task_object(scored: TaskScores) -> dict[str, Any]:
-    means = {
-        metric: {
-            rule: _share_object(mean.score) | {"floor": _four(mean.floor), "ceiling": _four(mean.ceiling), "n": mean.n}
-            for rule, mean in by_rule.items()
-        }
-        for metric, by_rule in scored.means.items()
-    }
     return {
         "task": scored.task.name,
         "file": str(scored.source.path),
@@ -326,7 +310,13 @@ def _task_object(scored: TaskScores) -> dict[str, Any]:
         "broken": scored.source.broken,
         "without_fact": scored.without_fact,
         "for_judges": scored.source.for_judges,
-        "metrics": means,
+        "metrics": {
+            metric: {
+                rule: _share_object(mean.score, floor=mean.floor, ceiling=mean.ceiling) | {"n": mean.n}
+                for rule, mean in by_rule.items()
+            }
+            for metric, by_rule in scored.means.items()
+        },
         "items": [
             {"line": row.line, **{rule: _score_object(scored.scores[rule][index]) for rule in RULES}}
             for index, row in enumerate(scored.source.rows)
@@ -339,12 +329,9 @@ def _score_object(score: Score) -> dict[str, Any]:
     return facts | {"details": dict(score.details)}
 
 
-def _share_object(share: Share) -> dict[str, float | None]:
-    return {"score": _four(share.value), "low": _four(share.low), "high": _four(share.high)}
-
-
-def _four(value: float | None) -> float | None:
-    return None if value is None else round(100 * value, 4)
+def _share_object(share: Share, **more: float) -> dict[str, float | None]:
+    values = {"score": share.value, "low": share.low, "high": share.high, **more}
+    return {name: None if value is None else round(100 * value, 4) for name, value in values.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -359,14 +346,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the scores of the files to `--out`, and print them. Raises `InputError`."""
     tasks, unscored = find_files(options.predictions, options.task)
-    sources: dict[tuple[str, str], Predictions] = {}
+    sources: dict[tuple[str, str], tuple[LevalTask, Answers]] = {}
     for path, task in tasks.items():
-        source = read_predictions(path, task, options.model)
-        first = sources.setdefault((source.model, task.name), source)
+        source = read_answers(path, options.model, task=task)
+        _, first = sources.setdefault((source.model, task.name), (task, source))
         if first is not source:
             remedy = f"{source.model} has {task.name} in {first.path} too: give one of them"
             raise InputError("PREDICTIONS", path, remedy)
-    scored = in_published_order(map(score_task, sources.values()))
+    scored = in_published_order(starmap(score_task, sources.values()))
     models = dict(sorted(grouped(scored, lambda scores: scores.source.model).items()))
     if options.out is not None:
         write_whole(options.out, json_bytes(report_object(models)))

@@ -13,24 +13,16 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.record import SCORED, UNDECIDED, Record
-from needlework.haystack_fixtures.tasks.published.leval import own_rule
-from needlework.haystack_fixtures.tasks.published.leval_files import (
-    BY_JUDGES,
-    CLOSED,
-    LEVAL_TASKS,
-    WITH_F1,
-    WITH_ROUGE,
-    LevalTask,
-)
+from needlework.haystack_fixtures.tasks.published.leval_files import BY_JUDGES, CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE
 from needlework.results.files.csv_files import table_text
 from needlework.results.files.json_files import json_bytes
 from needlework.results.files.read_run import read_run
-from needlework.results.leval.predictions import SUFFIX, read_predictions
+from needlework.results.leval.predictions import SUFFIX, read_answers
 from needlework.results.leval.scores import (
     TaskScores,
     in_published_order,
@@ -65,7 +57,6 @@ class SubmissionRow(Struct, frozen=True):
     retriever: str
     rows: dict[str, list[Row]] = {}  # of each prediction file, by its path below Predictions/
     missing: list[str] = []  # questions that were asked and have no answer
-    unanswered: Counter[str] = field(default_factory=Counter)  # how many of each task
 
     def mean_words(self, files: Iterable[str]) -> str:
         """The mean length of the answers in some of its files, in words; empty without answers."""
@@ -170,7 +161,6 @@ def _add(entry: SubmissionRow, record: Record) -> None:
     task, evaluation = _task_of(record), str(record.reference.get("evaluation", ""))
     if record.outcome not in _ANSWERED:
         entry.missing.append(f"{record.id} ({record.outcome})")
-        entry.unanswered[task] += 1
         return
     row: Row = {
         "query": str(record.reference.get("question", record.question)),
@@ -190,16 +180,12 @@ def _add(entry: SubmissionRow, record: Record) -> None:
 
 
 def _scored(folder: Path, entry: SubmissionRow) -> list[TaskScores]:
-    """The tasks scored from the very files that were written."""
+    """L-Eval's tasks scored from the very files that were written."""
     scored = []
-    for path, rows in entry.rows.items():
-        if path.startswith(("exam_eval/", "ngram_eval/")):
-            name = Path(path).name.removesuffix(SUFFIX)
-            if (task := LEVAL_TASKS.get(name)) is None:  # a file of one's own: as many questions as were asked
-                evaluation = rows[0]["evaluation"]
-                rule = own_rule(evaluation, [row["gt"] for row in rows])
-                task = LevalTask(name, "", rule, expected=len(rows) + entry.unanswered[name], is_own=True)
-            scored.append(score_task(read_predictions(folder / "Predictions" / path, task)))
+    for path in entry.rows:
+        task = LEVAL_TASKS.get(Path(path).name.removesuffix(SUFFIX))
+        if task and path.startswith(("exam_eval/", "ngram_eval/")):
+            scored.append(score_task(task, read_answers(folder / "Predictions" / path, task=task)))
     return in_published_order(scored)
 
 
@@ -230,7 +216,6 @@ def _tables(
         "exact_match.csv": (_EXAM, {"Avg": average(CLOSED), "Avg of 4": average(_FOUR)}),
         "f1.csv": (WITH_F1, {"F1 avg": average(WITH_F1), "Length": length(WITH_F1)}),
         "rouge.csv": (WITH_ROUGE, {"ROUGE avg": average(WITH_ROUGE), "Length": length(WITH_ROUGE)}),
-        "own_tasks.csv": ([scores.task.name for scores in scored if scores.task.is_own], {}),
     }
     setting = {
         "Max-Ctx": str(window or ""),

@@ -19,7 +19,6 @@ from needlework.results.prompt import PromptsOfRuns
 
 PREDICTIONS = ".pred.jsonl"
 RATINGS = "ratings.json"
-_REFERENCES = ".ref.jsonl"
 _HOST = "127.0.0.1"
 
 
@@ -31,7 +30,6 @@ class ServedFiles(Struct, frozen=True):
     predictions: tuple[Path, ...] = ()
     annotated: tuple[Path, ...] = ()  # jsonl files of documents
     questions: tuple[Path, ...] = ()
-    references: tuple[Path, ...] = ()  # L-Eval's, in a folder of predictions: models and documents more to rate
     documents: Path | None = None  # the folder that the questions are about
     rate_questions: int | None = None  # how many are rated, all where it is none
 
@@ -97,11 +95,9 @@ def find_sources(
             kinds.setdefault(kind, {})[file.resolve()] = None
     if documents is not None and not documents.is_dir():
         raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
-    references = kinds.get("references", {})
     return ServedFiles(
         ratings=(ratings or (paths[0] if paths[0].is_dir() else paths[0].parent) / RATINGS).absolute(),
         **{kind: tuple(kinds.get(kind, ())) for kind in ("runs", "predictions", "annotated", "questions")},
-        references=tuple(path for path in references if path not in kinds.get("annotated", ())),
         documents=documents and documents.resolve(),
         rate_questions=rate_questions,
     )
@@ -125,4 +121,3 @@ def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
         raise InputError("PATH", path, f"holds no run and no *{PREDICTIONS}")
     yield from (("runs", folder) for folder in (runs[:1] if is_run else runs))
     yield from (("predictions", file) for file in predictions)
-    yield from (("references", file) for file in (sorted(path.rglob(f"*{_REFERENCES}")) if predictions else ()))

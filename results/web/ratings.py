@@ -87,15 +87,16 @@ def read_items(sources: ServedFiles) -> RatedItems:
     broken: list[str] = []
     documents: dict[str, int] = {}
     document_of: dict[tuple[str, str], int] = {}  # by question and reference
-    for path in (*sources.predictions, *sources.annotated, *sources.references):
+    for path in (*sources.predictions, *sources.annotated):
         lines = list(json_rows(read_record(path).decode("utf-8-sig", "replace")))
         broken += [f"{path.name}, line {number}: is no JSON object" for number, row in lines if row is None]
         rows = [row for _, row in lines if row]
         answers += _of_rows(path, rows)
         for row in rows:
-            if isinstance(row.get("input"), str) and _is_texts(row.get("instructions"), row.get("outputs")):
+            questions, golds = row.get("instructions"), row.get("outputs")
+            if isinstance(row.get("input"), str) and isinstance(questions, list) and isinstance(golds, list):
                 number = documents.setdefault(row["input"], len(documents))
-                for data_key in zip(row["instructions"], row["outputs"], strict=False):
+                for data_key in zip(map(str, questions), map(str, golds), strict=False):
                     document_of.setdefault(data_key, number)
     for run in sources.runs:
         try:
@@ -168,23 +169,13 @@ def _digest(*parts: object) -> str:
 
 
 def _of_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
-    """The answers of L-Eval's rows: one each, or (`claude.gpt4.ref.jsonl`) a list for each model.
-
-    Where a file marks rows that people are to judge, only those.
-    """
-    answered = [row for row in rows if any(key.endswith(("_outputs", "_pred")) for key in row)]
+    """The answers of L-Eval's rows. Where a file marks rows that people are to judge, only those."""
+    answered = [row for row in rows if any(key.endswith("_pred") for key in row)]
     for row in [row for row in answered if row.get("evaluation") == "human"] or answered:
-        questions, golds = row.get("instructions", [row.get("query")]), row.get("outputs", [row.get("gt")])
-        for key, value in row.items():
-            texts = value if isinstance(value, list) else [value]
-            is_whole = _is_texts(questions, golds, texts) and len(questions) == len(golds) == len(texts)
-            if key.endswith(("_outputs", "_pred")) and is_whole:
-                for question, gold, text in zip(questions, golds, texts, strict=True):
-                    yield _SourceAnswer(path, key, text, question, (gold,), (question, gold))
-
-
-def _is_texts(*values: object) -> bool:
-    return all(isinstance(value, list) and all(isinstance(text, str) for text in value) for value in values)
+        question, gold = row.get("query"), row.get("gt")
+        for model, text in row.items():
+            if model.endswith("_pred") and isinstance(question, str) and isinstance(gold, str) and isinstance(text, str):
+                yield _SourceAnswer(path, model, text, question, (gold,), (question, gold))
 
 
 def _of_run(run: Path) -> Iterator[_SourceAnswer]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
-from needlework.results.leval.predictions import find_files, read_predictions
+from needlework.results.leval.predictions import find_files, read_answers
 from needlework.results.leval.scores import score_task
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
 from needlework.scoring.leval import overlap
@@ -329,7 +329,7 @@ def per_item():
 def test_every_score_and_count_is_the_published_one_and_within_floor_and_ceiling(task, golden, per_item):
     files, _ = find_files([_PARITY / "predictions"], None)
     (path,) = (path for path, found in files.items() if found == task)
-    scored, published = score_task(read_predictions(path, task)), golden[task.name]
+    scored, published = score_task(task, read_answers(path, task=task)), golden[task.name]
     check_means(scored, published)
     for at, ours in enumerate(scored.scores["compat"]):
         check_item(task, ours, per_item[task.name, at])

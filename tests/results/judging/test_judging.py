@@ -318,13 +318,6 @@ def test_marks_of_nine_and_ten_are_right(tmp_path, audit):
     assert out[1].startswith("human and judge agree: 80.00 %")
 
 
-def test_labelled_answers_audit_the_offline_rule(tmp_path, audit):
-    question = {"question": "What is the dish called?", "answers": ["Oruro"]}
-    lines = [question | {"response": "It is Oruro.", "human": "right"}] * 3
-    lines += [question | {"response": "Potosi", "human": "wrong"}, question | {"response": "Potosi", "human": "right"}]
-    assert audit(write_rows(tmp_path / "labelled.jsonl", lines))[1].startswith("human and rule agree: 80.00 %")
-
-
 @pytest.mark.parametrize(
     ("name", "lines", "message"),
     [
@@ -337,7 +330,6 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path, audit):
         ("a.jsonl", [{"item": "a", "human": "win"}], "has neither"),
         ("a.jsonl", [{"item": at, "human": at} for at in range(51)], "51 different labels"),
         ("a.jsonl", [{"item": "a", "judge": "x"}, {"item": "a", "judge": "y"}], "verdicts of several judges, x, y"),
-        ("a.jsonl", [{"response": "x", "human": "right"}], "line 1 needs"),
         ("a.csv", ["item,label"], "has no column human and verdict"),
         ("b.csv", ["item,human,verdict", 'a,"b'], "is no CSV"),
         ("none.csv", None, "cannot be read"),

@@ -173,14 +173,12 @@ def test_answers_are_joined_by_question_and_reference_and_time(tmp_path):
     assert read(*files).models == ["m_pred (after/m.pred.jsonl)", "m_pred (before/m.pred.jsonl)"], "other answers"
 
 
-def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tmp_path):
-    about = {"instructions": ["question 0?", "question 1?"], "outputs": ["reference 0", "reference 1"]}
-    row = {**about, "gpt4_outputs": ["g0", "g1"], "input": "The document.", "evaluation": "human"}
-    write_rows(tmp_path / "claude.gpt4.ref.jsonl", [row])
-    items = read(write_predictions(tmp_path, {"one": ["a", "b"]}))
-    assert shown(items)[1] == ("question 1?", {"one_pred": "b", "gpt4_outputs": "g1"})
-    assert items.is_grouped
-    with opened(tmp_path) as ann:
+def test_the_document_of_levals_data_stands_beside_its_answers(tmp_path):
+    row = {"instructions": ["question 0?", "question 1?"], "outputs": ["reference 0", "reference 1"]}
+    data = write_rows(tmp_path / "data.jsonl", [row | {"input": "The document."}])
+    folder = write_predictions(tmp_path / "p", {"one": ["a", "b"]})
+    assert read(folder, data).is_grouped
+    with opened(folder, data) as ann:
         assert "The document." in ann.page("/rating/0/document")
 
 
