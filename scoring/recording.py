@@ -93,13 +93,11 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
     """
     if exchange.error_kind:
         return ScoringResult(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
-    chosen_scorer = scorer if scorer is not None else _scorer_of_suite(exchange)
+    chosen_scorer = scorer if scorer is not None else exchange.scorer or DEFAULT_SCORER
     judging: Judging | None = getattr(exchange, "judging", None)
     before: Record | None = getattr(exchange, "scored_before", None)
     name = chosen_scorer if isinstance(chosen_scorer, str) else label(chosen_scorer)
     version = version_of(chosen_scorer)
-    if judging is None and before and isinstance(chosen_scorer, str) and _is_known(before, chosen_scorer):
-        return ScoringResult(_score_of(before), chosen_scorer, before.scorer_version, known=True)
 
     def ruled_before(key: str) -> Score | None:
         """The score that the same judges gave this answer in an earlier session."""
@@ -107,6 +105,10 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
 
     try:
         answer, reference = without_escapes(exchange.answer), as_reference(exchange.reference)
+        if scorer is None and reference.absent and not knows_absence(name):
+            chosen_scorer = ABSTAIN.name
+        if judging is None and before and isinstance(chosen_scorer, str) and _is_known(before, chosen_scorer):
+            return ScoringResult(_score_of(before), chosen_scorer, before.scorer_version, known=True)
         used, by_judge = _scorer(chosen_scorer, judging, of_suite=scorer is None, absent=reference.absent)
         name, version = used.name, used.version
         key = ruling_key(judging, name, answer) if judging and by_judge else ""
@@ -172,13 +174,6 @@ def _score_of(before: Record) -> Score:
         settled=True,
         scorer=f"{before.scorer} v{before.scorer_version}",
     )
-
-
-def _scorer_of_suite(exchange: Answered) -> str:
-    reference = exchange.reference
-    absent = reference.get("absent") if isinstance(reference, Mapping) else getattr(reference, "absent", False)
-    name = exchange.scorer or DEFAULT_SCORER
-    return ABSTAIN.name if absent is True and not knows_absence(name) else name
 
 
 def knows_absence(scorer: str) -> bool:

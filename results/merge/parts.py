@@ -290,10 +290,10 @@ def _progress(part: RunPart, now: float) -> PartProgress:
     errors = sum(record.outcome in ("error", "invalid") for record in records if record.nodeid in lengths)
     last = _last_change(part.folder)
     quiet = None if last is None else max(0.0, now - last)
+    missing = expected - done
     if ended:
-        whole = done >= expected
-        state: State = "ended" if whole else "interrupted"
-        return PartProgress(part.name, state, done, expected, errors, left_s=0.0 if whole else None, quiet_s=quiet)
+        state: State = "interrupted" if missing else "ended"
+        return PartProgress(part.name, state, done, expected, errors, left_s=None if missing else 0.0, quiet_s=quiet)
     # A resumed run keeps the date at which it began; its speed is that of the session that writes.
     started = began({"started": manifest.get("session_started", manifest.get("started"))})
     seconds = max(0.0, last - started.timestamp()) if started and last else 0.0
@@ -301,7 +301,7 @@ def _progress(part: RunPart, now: float) -> PartProgress:
     since = done - (earlier if isinstance(earlier, int) else 0)
     if not seconds or since <= 0:
         return PartProgress(part.name, "writing", done, expected, errors, quiet_s=quiet)
-    left = (expected - done) * seconds / since
+    left = missing * seconds / since
     if remaining is not None and not waiting and len(lengths) == done:
         # By tokens, which is what takes time: the long ones may be left.
         left = seconds * remaining / (sum(lengths.values()) * since / done)

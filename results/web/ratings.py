@@ -174,7 +174,12 @@ def _of_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnsw
     for row in [row for row in answered if row.get("evaluation") == "human"] or answered:
         question, gold = row.get("query"), row.get("gt")
         for model, text in row.items():
-            if model.endswith("_pred") and isinstance(question, str) and isinstance(gold, str) and isinstance(text, str):
+            if (
+                model.endswith("_pred")
+                and isinstance(question, str)
+                and isinstance(gold, str)
+                and isinstance(text, str)
+            ):
                 yield _SourceAnswer(path, model, text, question, (gold,), (question, gold))
 
 

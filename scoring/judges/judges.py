@@ -12,7 +12,7 @@ from hashlib import sha256
 from importlib import resources
 from json import dumps
 from statistics import median
-from typing import Literal, TypeVar, cast, get_args
+from typing import Literal, TypeVar
 
 from needlework.core.settings import Judging
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply, parse_ruling
@@ -77,43 +77,40 @@ def judge_scorer(judging: Judging, style: str) -> Scorer:
     more have none, the first one's fault is raised.
     """
     scorers = {name: judged(ask, style, judging.prompt) for name, ask in judging.asks.items()}
-    names = list(scorers)
-    first = scorers[names[0]]
-    if len(names) == 1:
-        return first
+    first = next(iter(scorers.values()))
+    return first if len(scorers) == 1 else replace(first, judge=partial(_middle_score, scorers))
 
-    def judge(answer: str, reference: Reference) -> Score:
-        def score_or_fault(name: str) -> Score | JudgeReplyError | JudgeUnreachableError:
-            try:
-                return scorers[name].judge(answer, reference)
-            except (JudgeReplyError, JudgeUnreachableError) as error:
-                return error
 
-        if not answer.strip():
-            return first.judge(answer, reference)
-        threads = ThreadPoolExecutor(len(names))
+def _middle_score(scorers: Mapping[str, Scorer], answer: str, reference: Reference) -> Score:
+    """The median of several judges' scores; `judge_scorer` says what else."""
+
+    def score_or_fault(scorer: Scorer) -> Score | JudgeReplyError | JudgeUnreachableError:
         try:
-            results = list(threads.map(score_or_fault, names))
-        finally:
-            threads.shutdown(wait=False)  # the end of a run does not wait for the judges; no `with`, which would
-        scores = {name: result for name, result in zip(names, results, strict=True) if isinstance(result, Score)}
-        faults = [result for result in results if not isinstance(result, Score)]
-        if faults and 2 * len(scores) <= len(names):
-            raise faults[0]
-        earliest = next(iter(scores.values()))
-        values = {name: score.value for name, score in scores.items()}
-        value = median(values.values())
-        decisive = next((score for score in scores.values() if score.value == value), None)
-        if decisive is None and set(values.values()) == {0, 1}:
-            sides = ", ".join(f"{name} {'right' if value else 'wrong'}" for name, value in values.items())
-            decisive = Score(0.0, "unclear", earliest.answer, f"the judges are split: {sides}", {TIED: True})
-        elif decisive is None:
-            why = f"judges: {value * _FULL:g} of 10 in the middle"
-            decisive = replace(earliest, value=value, verdict=_verdict(value, earliest.answer), why=why)
-        by_judge = {f"{JUDGE_SAID}{name}": values.get(name) for name in names}
-        return replace(decisive, details={**earliest.details, **decisive.details, **by_judge})
+            return scorer.judge(answer, reference)
+        except (JudgeReplyError, JudgeUnreachableError) as error:
+            return error
 
-    return Scorer(first.name, first.version, judge)
+    threads = ThreadPoolExecutor(len(scorers))
+    try:
+        results = dict(zip(scorers, threads.map(score_or_fault, scorers.values()), strict=True))
+    finally:
+        threads.shutdown(wait=False)  # the end of a run does not wait for the judges; no `with`, which would
+    scores = {name: result for name, result in results.items() if isinstance(result, Score)}
+    faults = [result for result in results.values() if not isinstance(result, Score)]
+    if faults and 2 * len(scores) <= len(scorers):
+        raise faults[0]
+    earliest = next(iter(scores.values()))
+    values = {name: score.value for name, score in scores.items()}
+    value = median(values.values())
+    decisive = next((score for score in scores.values() if score.value == value), None)
+    if decisive is None and set(values.values()) == {0, 1}:
+        sides = ", ".join(f"{name} {'right' if value else 'wrong'}" for name, value in values.items())
+        decisive = Score(0.0, "unclear", earliest.answer, f"the judges are split: {sides}", {TIED: True})
+    elif decisive is None:
+        why = f"judges: {value * _FULL:g} of 10 in the middle"
+        decisive = replace(earliest, value=value, verdict=_verdict(value, earliest.answer), why=why)
+    by_judge = {f"{JUDGE_SAID}{name}": values.get(name) for name in scorers} if answer.strip() else {}
+    return replace(decisive, details={**earliest.details, **decisive.details, **by_judge})
 
 
 JUDGE_SAID = "judge:"  # and the judge's name: the key of a score's details that has one judge's value
@@ -166,12 +163,12 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
     elif style == OWN_PROMPT:
         check_prompt(prompt or "")
         rule = partial(_own_ruling, parse_prompt(prompt or ""))
-    elif style in get_args(JudgeStyle):
-        rule = partial(_mark, cast("JudgeStyle", style))
+    elif style in _MARKS:
+        rule = partial(_mark, style)
     elif style in published_prompts():
         rule = partial(_own_ruling, published_prompts()[style])
     else:
-        styles = ", ".join((*get_args(JudgeStyle), *published_prompts(), STYLE))
+        styles = ", ".join((*_MARKS, *published_prompts(), STYLE))
         raise ValueError(f"unknown judge style {style!r}: use {styles} or {OWN_PROMPT}")
 
     def judge(answer: str, reference: Reference) -> Score:
@@ -180,10 +177,9 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
     return Scorer(f"{JUDGE}{style}", 1, judge)
 
 
-def _mark(style: JudgeStyle, ask: Ask, answer: str, reference: Reference) -> Score:
+def _mark(style: str, ask: Ask, answer: str, reference: Reference) -> Score:
     user = f"[Question]\n{reference.question}\n\n[Reference]\n{_expected(reference)}\n\n[Answer]\n{answer}\n"
-    parse = parse_evalscope_reply if style == "evalscope" else parse_llmtest_reply
-    mark, prompts = _ask(ask, parse, our_prompts()[style], user)
+    mark, prompts = _ask(ask, _MARKS[style], our_prompts()[style], user)
     value, details = mark / _FULL, {"mark": float(mark), "asked": prompts}
     return Score(value, _verdict(value, answer), answer[:_SHOWN], f"judge: {mark:g} of 10", details)
 
@@ -208,7 +204,7 @@ def _verdict(value: float, answer: str) -> Verdict:
 
 # EvalScope and LLMTest differ in scale and in how the verdict is written; the wording is ours. EvalScope shows its
 # judge the whole prompt: the judge then costs as much as the model under test, and may run out of window.
-JudgeStyle = Literal["evalscope", "llmtest"]
+_MARKS: Mapping[str, Callable[[str], float]] = {"evalscope": parse_evalscope_reply, "llmtest": parse_llmtest_reply}
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PARTS = re.compile(r"\s*\[system\][ \t]*\n(?P<system>.*?)\n\[user\][ \t]*\n(?P<user>.*)", re.DOTALL)
@@ -258,20 +254,16 @@ def check_prompt(text: str) -> None:
     if not text.strip():
         raise ValueError("is empty; write the prompt, with {question}, {reference} and {answer}")
     names = dict.fromkeys(_PLACEHOLDER.findall(text))
-    strange = [name for name in names if name not in _MEANS]
-    if strange:
-        raise ValueError(f"{{{strange[0]}}} is no placeholder; there are {{question}}, {{reference}} and {{answer}}")
-    for meaning in ("answer", "reference", "question"):
-        several = [name for name in names if _MEANS[name] == meaning]
-        if len(several) > 1:
-            both = " and ".join(f"{{{name}}}" for name in several)
-            raise ValueError(
-                f"{both} are both the {meaning}; write {{reference}} for what is right, {{answer}} for"
-                " what the model said"
-            )
-    if not any(_MEANS[name] == "answer" for name in names):
+    by_meaning: dict[str, str] = {}
+    for name in names:
+        if name not in _MEANS:
+            raise ValueError(f"{{{name}}} is no placeholder; there are {{question}}, {{reference}} and {{answer}}")
+        if (other := by_meaning.setdefault(_MEANS[name], name)) != name:
+            remedy = "write {reference} for what is right, {answer} for what the model said"
+            raise ValueError(f"{{{other}}} and {{{name}}} are both the {_MEANS[name]}; {remedy}")
+    if "answer" not in by_meaning:
         raise ValueError("has no {answer}: the judge would not see what it judges")
-    if not any(_MEANS[name] in ("reference", "question") for name in names):
+    if len(by_meaning) == 1:
         raise ValueError("has neither {question} nor {reference}: the judge would not know what is right")
 
 

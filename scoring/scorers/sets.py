@@ -77,11 +77,9 @@ def set_f1_score(answer: str, reference: Reference) -> Score:
 
 def _result(lines: str, values: Sequence[str]) -> str:
     """The text after the last `Answer:`, if it has a value; else the whole answer."""
-    for match in list(_RESULT.finditer(lines))[: -_RESULTS - 1 : -1]:
-        rest = flatten(lines[match.end() :])
-        if any(value in rest for value in values):
-            return lines[match.end() :]
-    return lines
+    ends = [match.end() for match in _RESULT.finditer(lines)][-_RESULTS:]
+    rests = (lines[end:] for end in reversed(ends))
+    return next((rest for rest in rests if any(value in flatten(rest) for value in values)), lines)
 
 
 def _alike(lines: str, parts: Sequence[str]) -> list[str]:

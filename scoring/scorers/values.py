@@ -103,11 +103,8 @@ def _choose(lines: str, numbers: list[_GivenNumber], in_question: set[float]) ->
         return numbers[0]
     end = conclusion(lines)
     concluded = [number for number in numbers if end and number.span.start >= end.start]
-    for candidates in (concluded, numbers):
-        new = [number for number in candidates if number.value not in in_question]
-        if new or concluded:
-            return (new or candidates)[-1]
-    return numbers[-1]
+    candidates = concluded or numbers
+    return ([number for number in candidates if number.value not in in_question] or candidates)[-1]
 
 
 def _is_hedged(text: str, chosen: _GivenNumber, others: list[_GivenNumber]) -> bool:

@@ -243,6 +243,17 @@ def test_a_reader_of_the_log_comes_to_the_answer(seed, language):
                 assert answer_of_log(trial.asked.question, log, language) == trial.asked.answer
 
 
+def test_the_other_entries_of_a_log_have_numbers_like_the_wanted_ones_and_one_search_in_six_fails():
+    log = read_log(plain_trials("agent_log", lengths="60k", language="en")[0])
+    values = [words["value"] for _, tool, words, _ in log if tool == "set_config"]
+    searches = [result for _, tool, _, result in log if tool == "search_logs"]
+    counts = [int(number) for result in searches for number in re.findall(r"ok: (\d+) ", result)]
+    assert 10_000 <= min(values) < 20_000 < 90_000 < max(values) < 100_000
+    assert 0 <= min(counts) < 100 < 900 < max(counts) < 1000
+    assert 0.1 < sum(result.startswith("failed") for result in searches) / len(searches) < 0.25
+    assert {tool for _, tool, _, _ in log} == {"set_config", "get_config", "restart", "search_logs", "read_file"}
+
+
 @varied
 @given(seed=seeds, language=languages)
 def test_after_compaction_the_question_is_asked_on_the_summary_alone(seed, language):

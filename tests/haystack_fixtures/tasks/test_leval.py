@@ -120,6 +120,15 @@ def test_open_tasks_tell_the_length_of_the_reference_unless_asked_not_to(data):
 STORY = "The moon is made of glass, True or False? Answer this question based on the world described in the document."
 
 
+def test_the_floor_is_what_the_commonest_reference_gets(data):
+    options = [("Who?\n(A) Ann", "(A) Ann"), ("Where?\n(A) sea", "(A) sea"), ("When?\n(B) then", "(B) then")]
+    letters = [*CHOICE, ("Which?\nA. ash\nB. elm", "A ")]
+    folder = data(quality=[row(TREE, options, "exam")], coursera=[row(TREE, letters, "exam")])
+    for name in ("quality", "coursera"):
+        (first, *_) = trials(folder, name).values()
+        assert first.asked.reference["floor"] == 2 / 3
+
+
 def test_sci_fi_asks_again_without_the_story(data):
     pairs = [(STORY, "True [fact: False]"), ("Nobody can fly.", "False [fact: True]")]
     builder, cells = run(data(sci_fi=[row(TREE, pairs, "exam")]), "sci_fi")

@@ -19,7 +19,7 @@ from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import write_shard_file
 from needlework.results.statistics.comparison.provenance import changed_parts
-from tests.results.builders import new_record
+from tests.results.builders import new_record, refusal
 
 
 def test_models_and_texts_that_differ_are_named():
@@ -56,6 +56,22 @@ def test_a_merged_run_began_with_its_first_part_and_has_the_changes_of_all(tmp_p
     assert notes_of(merged) == [
         "answers of earlier sessions were given under other facts (before / now): models m: window 8 / 4"
     ]
+
+
+def test_the_part_is_named_that_something_is_wrong_with(tmp_path, capsys):
+    folders = [write(tmp_path / name, []) for name in ("first", "second")]
+
+    def refused():
+        return refusal(capsys, "merge", *folders, "--into", tmp_path / "whole", "--partial")
+
+    assert refused().startswith("needlework merge: RUN: 'first': has no readable manifest.json")
+    for folder, seed in zip(folders, "12", strict=True):
+        settings = resolve_settings({"model": ["mock:perfect"], "seed": seed}, {}, tmp_path)
+        made = merged_manifest(settings, [RunPart("", folder, {}, settings, "r", (), 0, None)], planned=0, recorded=0)
+        (folder / "manifest.json").write_text(json.dumps(made, default=str))
+    assert refused().startswith("needlework merge: RUN: 'second': is of another recipe than first: ")
+    (folders[1] / "manifest.json").write_bytes((folders[0] / "manifest.json").read_bytes())
+    assert refused().startswith("needlework merge: RUN: 'first': has no records yet")
 
 
 OUTCOMES = st.sampled_from(["found", "wrong", "censored", "skipped", "invalid", "error"])
