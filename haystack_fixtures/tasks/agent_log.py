@@ -17,7 +17,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import draw_keys, draw_numbers, stratified
-from needlework.haystack_fixtures.tasks.task import Question, kinds_task, without_language
+from needlework.haystack_fixtures.tasks.task import Question, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import question_text, table, words
 
 _UPDATES = 4  # of the field that is asked for
@@ -121,20 +121,18 @@ def _other_entries(language: str, recipe: tuple[object, ...]) -> Iterator[str]:
             yield _entry(language, call, tool, path=f"/etc/{service}/{key}.toml", value=value % 1000)
 
 
-_KINDS: dict[str, dict[str, Callable[[Random, str], Question]]] = {
-    "agent_log": {
-        "last_value": partial(_updated_field, "last_value"),
-        "first_failure": _first_failure,
-        "changed_by": partial(_updated_field, "changed_by"),
-    },
-    "agent_log_count": {"restarts": _restarts},
+_KINDS: dict[str, Callable[[Random, str], Question]] = {
+    "last_value": partial(_updated_field, "last_value"),
+    "first_failure": _first_failure,
+    "changed_by": partial(_updated_field, "changed_by"),
+    "restarts": _restarts,
 }
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language, kind = suite.language, without_language(cell.needle, suite)
     rng = draws("agent_log", 1, seed, cell.repeat, kind, language)
-    question = _KINDS[cell.task][kind](rng, language)
+    question = _KINDS[kind](rng, language)
     others = ("agent_log", 1, seed, cell.repeat, language, "others")
     return replace(
         question,
@@ -148,10 +146,4 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(kinds_task, _KINDS, family="agent_log", ask=_ask)
-_ABOUT = "the last value of a field, the first failure, and which call changed a field, in a log of tool calls"
-TASKS = (
-    _task("agent_log", _ABOUT, scorer="confusion"),
-    # Without the calls the answer is 0.
-    _task("agent_log_count", "how many calls a log of tool calls has of one kind", scorer="number", absent=False),
-)
+TASKS = tuple(our_task(name, _ask) for name in ("agent_log", "agent_log_count"))

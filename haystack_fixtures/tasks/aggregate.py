@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
-from functools import partial
 from random import Random
 from statistics import median
 from typing import Any
@@ -12,7 +11,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import table, words
 
 _MOST = 20  # sentences to count
@@ -176,22 +175,9 @@ def _common_words(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(Task, depths=no_depths, family="aggregate", version=1, absent=False)
-_numeric = partial(_task, scorer="number")
 TASKS = (
-    _numeric("count", "how many sentences say one thing", fixed_labels("to20"), ask=_count),
-    _numeric("distinct", "how many different paragraphs there are", fixed_labels("paragraphs"), ask=_distinct),
-    _numeric(
-        "numbers",
-        "the largest, smallest or median of many stated numbers",
-        fixed_labels(*_ASKED_NUMBER),
-        ask=_numbers,
-    ),
-    _task(
-        "common_words",
-        "the ten words that come most often",
-        fixed_labels("top10"),
-        ask=_common_words,
-        scorer="word_list",
-    ),
+    our_task("count", _count),
+    our_task("distinct", _distinct),
+    our_task("numbers", _numbers),
+    our_task("common_words", _common_words),
 )

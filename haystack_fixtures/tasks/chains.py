@@ -1,7 +1,6 @@
 """Chains: of statements, and of functions in code."""
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import islice
 from random import Random
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import draw_numbers, fitting_labels, fitting_lengths, stratified
-from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, our_task
 from needlework.haystack_fixtures.tasks.words import nonsense, table
 
 # A chain of h hops has h + 1 names; c chains have different values, and the first is asked about. `forward`: every name
@@ -90,7 +89,6 @@ def _ordered(rng: Random, links: list[_Link], hops: int, order: str) -> list[_Li
 
 # The functions of the chain stand in any order among others, which call each other and those of the chain too. Nothing
 # calls itself, directly or not: the text is a program that can be run.
-_FUNCTIONS = (2, 4, 6, 8, 10)  # of a chain
 _LARGEST = 20
 _LOWEST = 300  # of arguments: no result is negative
 _LEAF = 0.25  # share of the other functions that call none
@@ -143,19 +141,16 @@ def _code_chain(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-def _task(name: str, about: str, shapes: Sequence[str], kind: str, scorer: str) -> Task:
+def _task(name: str, shapes: Sequence[str], kind: str) -> Task:
     sizes = {}
     for shape in shapes:
         hops, chains, *_ = _shape(f"{shape}_{kind}")
         sizes[f"{shape}_{kind}"] = (hops + 1) * chains
-    lengths = fitting_lengths(sizes)
-    return _CHAIN(name, about, fitting_labels(sizes), ask=_chain, family="chain", scorer=scorer, lengths=lengths)
+    return our_task(name, _chain, labels=fitting_labels(sizes), lengths=fitting_lengths(sizes))
 
 
-_CHAIN = partial(Task, depths=no_depths, version=1)
-_DEPTHS = fixed_labels(*(f"d{count}" for count in _FUNCTIONS))
 TASKS = (
-    _CHAIN("code_chain", "what a chain of function calls returns", _DEPTHS, ask=_code_chain, scorer="number"),
-    _task("chain", "every name that a value has through others", _SHAPES, "all", "set_f1"),
-    _task("chain_last", "the value of a name that is given through others", _LAST_SHAPES, "last", "match"),
+    our_task("code_chain", _code_chain),
+    _task("chain", _SHAPES, "all"),
+    _task("chain_last", _LAST_SHAPES, "last"),
 )

@@ -1,7 +1,6 @@
 """Learning from examples, key-value lists, copying."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any
@@ -12,15 +11,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.task import (
-    Question,
-    Task,
-    fixed_labels,
-    labelled,
-    no_depths,
-    suite_depths,
-    without_language,
-)
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import nonsense, table, words
 
 # Every class has four words of its own. A shot has two of them and two that all classes share. The first two rounds of
@@ -152,12 +143,8 @@ def _copy(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(Task, depths=no_depths, version=1, absent=False)
-_ABOUT_ICL = "the class of an input, learnt from the examples in the prompt"
-_ABOUT_COPY = "a text of 25 to 1,000 words, word for word"
-_ABOUT_KEY_VALUE = "one value out of an object of UUID pairs"
 TASKS = (
-    Task("key_value", _ABOUT_KEY_VALUE, fixed_labels("uuid"), suite_depths, _key_value),
-    _task("copy", _ABOUT_COPY, _copy_labels, ask=_copy, scorer="copy", lengths=_copy_lengths),
-    _task("icl", _ABOUT_ICL, fixed_labels(f"c{_CLASSES}"), ask=_icl, scorer="number"),
+    our_task("key_value", _key_value),
+    our_task("copy", _copy, labels=_copy_labels, lengths=_copy_lengths),
+    our_task("icl", _icl),
 )

@@ -7,7 +7,6 @@ the node whose parents are asked for: so answer and question are the same at eve
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from itertools import islice, pairwise
 from math import ceil
@@ -19,7 +18,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import fitting_labels, fitting_lengths
-from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, our_task
 from needlework.haystack_fixtures.tasks.words import table
 
 _MOST_EDGES = {"d1": 21, "d2": 42, "d3": 52, "d4": 62}
@@ -190,11 +189,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(Task, depths=no_depths, ask=_ask, family="graph", scorer="node_set", absent=False)
 TASKS = tuple(
-    _task(name, about, fitting_labels(sizes), lengths=fitting_lengths(sizes))
-    for name, about, sizes in (
-        ("graph_bfs", "the nodes that a breadth-first search first reaches at a step", _MOST_EDGES),
-        ("graph_parents", "the nodes with an edge to a node", _MOST_PARENT_EDGES),
-    )
+    our_task(name, _ask, labels=fitting_labels(sizes), lengths=fitting_lengths(sizes))
+    for name, sizes in (("graph_bfs", _MOST_EDGES), ("graph_parents", _MOST_PARENT_EDGES))
 )

@@ -7,7 +7,6 @@ never said is asked by the control `absent`. In the first round of a session the
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -18,7 +17,7 @@ from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation, Round
 from needlework.haystack_fixtures.tasks.mrcr import generated_rounds
 from needlework.haystack_fixtures.tasks.statements import draw_numbers, written_date
-from needlework.haystack_fixtures.tasks.task import Question, kinds_task, without_language
+from needlework.haystack_fixtures.tasks.task import Question, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import phrases, question_text, table, words
 
 _SESSIONS = 8
@@ -116,10 +115,12 @@ def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQues
     return [statement], question, reference
 
 
-_KINDS: dict[str, dict[str, Callable[[Random, str, Sequence[date]], MemoryQuestion]]] = {
-    "memory": {"fact": _fact, "update": _update},
-    "memory_number": {"several": _visits, "days": _days_between},
-    "memory_choice": {"preference": _preference},
+_KINDS: dict[str, Callable[[Random, str, Sequence[date]], MemoryQuestion]] = {
+    "fact": _fact,
+    "update": _update,
+    "several": _visits,
+    "days": _days_between,
+    "preference": _preference,
 }
 
 
@@ -129,7 +130,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     days = [_FIRST_DAY + timedelta(below(rng, 28))]
     while len(days) < _SESSIONS:
         days.append(days[-1] + timedelta(_SHORTEST_GAP + below(rng, _LONGEST_GAP - _SHORTEST_GAP)))
-    statements, question, reference = _KINDS[cell.task][kind](rng, language, days)
+    statements, question, reference = _KINDS[kind](rng, language, days)
     openings = [
         _statement(language, "opening", session, date=written_date(day, language)) for session, day in enumerate(days)
     ]
@@ -154,11 +155,4 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(kinds_task, _KINDS, family="memory", ask=_ask)
-_ABOUT_NUMBER = "what several chat sessions say together, and days between two of them"
-TASKS = (
-    _task("memory", "a fact of one chat session, and one that changed", scorer="confusion"),
-    # No control `absent`: without the statements the answer is 0.
-    _task("memory_number", _ABOUT_NUMBER, scorer="number", absent=False),
-    _task("memory_choice", "what suits a preference of the user", scorer="labels"),
-)
+TASKS = tuple(our_task(name, _ask) for name in ("memory", "memory_number", "memory_choice"))

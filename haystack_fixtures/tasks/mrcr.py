@@ -17,7 +17,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation, Round
 from needlework.haystack_fixtures.tasks.statements import fitting_labels, fitting_lengths
-from needlework.haystack_fixtures.tasks.task import Question, Task, suite_depths
+from needlework.haystack_fixtures.tasks.task import Question, our_task
 from needlework.haystack_fixtures.tasks.words import people, table, words
 
 _PIECES = {"n2": 2, "n4": 4, "n8": 8}
@@ -215,15 +215,4 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-TASKS = (
-    Task(
-        "mrcr",
-        "one of several pieces of a conversation, word for word",
-        fitting_labels(_ROOM),
-        suite_depths,
-        _ask,
-        scorer="mrcr",
-        lengths=fitting_lengths(_ROOM),
-        suite={"prompt": "conversation", "lengths": "4k,8k", "depths": "0,50,100", "answer_budget": 384},
-    ),
-)
+TASKS = (our_task("mrcr", _ask, labels=fitting_labels(_ROOM), lengths=fitting_lengths(_ROOM)),)

@@ -1,6 +1,5 @@
 """Needle tasks: one needle, several, several questions."""
 
-from functools import partial
 from zlib import crc32
 
 from needlework.core.errors import InputError
@@ -8,7 +7,7 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.frame import even_depths, spaced_depths
 from needlework.haystack_fixtures.needles.needle_sets import CODES_EACH, draw_set, needle_names
-from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, suite_depths
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:
@@ -92,11 +91,8 @@ def _parallel_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(Task, family="needle")
 TASKS = (
-    _task("niah", "one needle, one question", _labels, suite_depths, _ask),
-    _task(
-        "multi_needle", "several needles, one question over all", _multi_needle_labels, suite_depths, _multi_needle_ask
-    ),
-    _task("parallel", "one needle at each depth, all asked for at once", _parallel_labels, no_depths, _parallel_ask),
+    our_task("niah", _ask, labels=_labels),
+    our_task("multi_needle", _multi_needle_ask, labels=_multi_needle_labels),
+    our_task("parallel", _parallel_ask, labels=_parallel_labels),
 )

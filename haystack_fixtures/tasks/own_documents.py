@@ -18,13 +18,11 @@ from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.document_material import DOCUMENTS, look_again, material_of
-from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, suite_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task, without_language
 
 # The documents of a prompt are whole, but for the last of the others; they follow one another in an order that seed and
 # repeat alone choose, the same for every question, task, length and depth. A document that supports the answer stands
 # beside the one that has it: so a depth is where all is that the answer rests on.
-FAMILY = "documents"
-SCORER = "documents"
 SIZE, ABSENT = "doc_size", "doc_absent"
 ARMS = ("absent", "near")
 _SHOWN, _LONGEST = 3, 80  # files that are named where not all are, and characters of a name
@@ -186,32 +184,11 @@ def _question(
     )
 
 
-_task = partial(
-    Task,
-    family=FAMILY,
-    scorer=SCORER,
-    version=2,
-    corpus=_corpus,
-    check=_check,
-    facts=_facts,
-    one_haystack=True,
-    reach=_reach,
-    questions=True,
-    notes=_notes,
-)
-_present = partial(_task, labels=_labels, depths=suite_depths, ask=_ask)
+_task = partial(our_task, corpus=_corpus, check=_check, facts=_facts, reach=_reach, notes=_notes)
 TASKS = (
-    _present("doc_position", "where the document that answers stands among the others"),
-    _present(SIZE, "how much stands around the document that answers", lengths=_sizes, retrieves=True, share=SHARES[0]),
-    _task(
-        ABSENT,
-        "the document that answers is not there; or only one that is like it",
-        _absent_labels,
-        no_depths,
-        _ask_absent,
-        absent=False,
-        focused=False,
-    ),
+    _task("doc_position", _ask, labels=_labels),
+    _task(SIZE, _ask, labels=_labels, lengths=_sizes),
+    _task(ABSENT, _ask_absent, labels=_absent_labels),
 )
 
 

@@ -1,21 +1,14 @@
 """Questions without words of their needle: semantic and associative."""
 
 import re
-from functools import cache, partial
+from functools import cache
 
 from needlework.core.draws import below, draws, pick, sample, shuffled
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.tasks.statements import distractor_depths
-from needlework.haystack_fixtures.tasks.task import (
-    Question,
-    Task,
-    fixed_labels,
-    labelled,
-    suite_depths,
-    without_language,
-)
+from needlework.haystack_fixtures.tasks.statements import ask_among_others
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import draw_people, phrases, table
 
 # `As Niamh tells it, the most useful tip came from a night nurse in 1987: "keep the ladder dry".` Which attribute a
@@ -44,25 +37,12 @@ def _semantic(suite: Suite, cell: Cell, seed: int) -> Question:
     sentences = table("semantic", language, "sentences")
     question = sentences["question"].format(**true)
     text = sentences["statement"].format(**true, saying=right)
-    assert cell.depth is not None
-    return Question(
-        needles=(Needle("saying", text, question, right, key=true["person"], distractor_answers=wrong),),
-        depths=(cell.depth,),
-        question=question,
-        answer=right,
-        reference={
-            "answers": (right,),
-            "statement": text,
-            "distractors": wrong,
-            "places": {right: cell.depth, **dict(zip(wrong, distractor_depths(count), strict=True))},
-            "kinds": dict(zip(wrong, changed, strict=True)),
-        },
-        distractors=tuple(
-            sentences["statement"].format(**{**true, name: pairs[name][1]}, saying=saying)
-            for name, saying in zip(changed, wrong, strict=True)
-        ),
-        avoid=(*wrong, pairs["person"][1]),
-    )
+    kinds = dict(zip(wrong, changed, strict=True))
+    others = [
+        sentences["statement"].format(**{**true, name: pairs[name][1]}, saying=saying) for saying, name in kinds.items()
+    ]
+    needle = Needle("saying", text, question, right, key=true["person"], distractor_answers=wrong)
+    return ask_among_others(cell, needle, others, (*wrong, pairs["person"][1]), kinds=kinds)
 
 
 # `Thandiwe has a flat right beside the Eiffel Tower.` `Which person lives in France?` The idea is NoLiMa's; facts and
@@ -106,25 +86,12 @@ def _association(suite: Suite, cell: Cell, seed: int) -> Question:
     question = sentences["question"].format(value=row[_hops(form)])
     text = sentences["needle"].format(name=person, term=row[0])
     terms = row[: _hops(form) + ("only" not in sentences)]  # the value of a question that does not say it is no term
-    assert cell.depth is not None
-    return Question(
-        needles=(Needle("fact", text, question, person, key=person, distractor_answers=tuple(wrong)),),
-        depths=(cell.depth,),
-        question=question,
-        answer=person,
-        reference={
-            "answers": (person,),
-            "statement": text,
-            "distractors": tuple(wrong),
-            "places": {person: cell.depth, **dict(zip(wrong, distractor_depths(_DECOYS), strict=True))},
-            # A guess among the people of whom something of the kind is said.
-            "chance": 1 / (_DECOYS + 1),
-        },
-        distractors=tuple(
-            sentences["needle"].format(name=name, term=other[0]) for name, other in zip(wrong, decoys, strict=True)
-        ),
-        avoid=(*(_ARTICLE.sub("", term) for term in terms), *wrong),
-    )
+    needle = Needle("fact", text, question, person, key=person, distractor_answers=tuple(wrong))
+    pairs = zip(wrong, decoys, strict=True)
+    statements = [sentences["needle"].format(name=name, term=decoy[0]) for name, decoy in pairs]
+    avoid = (*(_ARTICLE.sub("", term) for term in terms), *wrong)
+    # Chance: a guess among the people of whom something of the kind is said.
+    return ask_among_others(cell, needle, statements, avoid, chance=1 / (_DECOYS + 1))
 
 
 @cache
@@ -149,9 +116,4 @@ def _pairs(form: str, language: str, generated: bool) -> list[tuple[Row, list[Ro
     return pairs if len(pairs) >= _FEWEST else []
 
 
-_task = partial(Task, depths=suite_depths, scorer="confusion", version=1)
-_ABOUT = "a needle among sentences that differ from it in one attribute"
-TASKS = (
-    _task("semantic", _ABOUT, fixed_labels(*_DISTRACTORS), ask=_semantic),
-    _task("association", "needle and question that share no word", _association_labels, ask=_association),
-)
+TASKS = (our_task("semantic", _semantic), our_task("association", _association, labels=_association_labels))

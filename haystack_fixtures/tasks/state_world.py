@@ -6,7 +6,6 @@ other in the text. Every right answer is as likely as any other that its questio
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from random import Random
 
 from needlework.core.draws import below, draws, pick, sample, shuffled
@@ -14,7 +13,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.statements import stratified
-from needlework.haystack_fixtures.tasks.task import Question, kinds_task, without_language
+from needlework.haystack_fixtures.tasks.task import Question, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import draw_people, question_text, table, words
 
 _PEOPLE, _ROOMS, _THINGS, _EVENTS = 4, 6, 4, 11
@@ -234,7 +233,7 @@ def _sentences(rng: Random, facts: Sequence[Fact], language: str) -> list[str]:
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language, kind = suite.language, without_language(cell.needle, suite)
     rng = draws(cell.task, 1, seed, cell.repeat, kind, language)
-    story = _KINDS[cell.task][kind](rng, language)
+    story = _KINDS[kind](rng, language)
     texts = _sentences(rng, story.facts, language)
     return Question(
         needles=tuple(
@@ -255,21 +254,13 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_KINDS: dict[str, dict[str, Callable[[Random, str], WorldStory]]] = {
-    "state_where": {
-        "where_person": _where_person,
-        "where_object": _where_object,
-        "where_before": _where_before,
-        "who_has": _who_has,
-    },
-    "state_closed": {"how_many": _how_many, "yes_no": _yes_no, "yes_no_maybe": _yes_no_maybe},
+_KINDS: dict[str, Callable[[Random, str], WorldStory]] = {
+    "where_person": _where_person,
+    "where_object": _where_object,
+    "where_before": _where_before,
+    "who_has": _who_has,
+    "how_many": _how_many,
+    "yes_no": _yes_no,
+    "yes_no_maybe": _yes_no_maybe,
 }
-
-
-_task = partial(kinds_task, _KINDS, family="state_world", ask=_ask, scorer="labels")
-_ABOUT_CLOSED = "how many, yes or no, yes, no or maybe, after people have moved and taken things"
-TASKS = (
-    _task("state_where", "who and what is where, after people have moved and handed things over"),
-    # A text that says nothing of a person leaves these questions answerable: with 0, or with maybe.
-    _task("state_closed", _ABOUT_CLOSED, absent=False),
-)
+TASKS = tuple(our_task(name, _ask) for name in ("state_where", "state_closed"))

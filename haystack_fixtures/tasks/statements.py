@@ -1,6 +1,6 @@
 """Statements with keys: many keys, many values, superseded values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from random import Random
@@ -10,15 +10,7 @@ from needlework.core.draws import below, different, digits, draws, pick, sample,
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.tasks.task import (
-    Question,
-    Task,
-    fixed_labels,
-    labelled,
-    no_depths,
-    suite_depths,
-    without_language,
-)
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import question_text, table, words
 
 _TOKENS = 24  # of a statement, with room for tokenizers that need more
@@ -69,9 +61,29 @@ def stratified(rng: Random, count: int) -> tuple[float, ...]:
     return tuple(round((number + below(rng, 1000) / 1000) * 100 / count, 2) for number in range(count))
 
 
-def distractor_depths(count: int) -> list[float]:
-    """The depths of `count` distractors, in percent."""
-    return [round(100 * (number + 1) / (count + 1), 2) for number in range(count)]
+def ask_among_others(cell: Cell, needle: Needle, others: Sequence[str], avoid: Sequence[str], **facts: Any) -> Question:
+    """The question of a needle among other statements, which have its `distractor_answers`.
+
+    `avoid`: texts that stand nowhere else. `facts`: further ones of the reference.
+    """
+    assert cell.depth is not None
+    wrong = needle.distractor_answers
+    spread = [round(100 * (number + 1) / (len(wrong) + 1), 2) for number in range(len(wrong))]
+    return Question(
+        needles=(needle,),
+        depths=(cell.depth,),
+        question=needle.question,
+        answer=needle.answer,
+        reference={
+            "answers": (needle.answer,),
+            "statement": needle.text,
+            "distractors": wrong,
+            "places": {needle.answer: cell.depth, **dict(zip(wrong, spread, strict=True))},
+            **facts,
+        },
+        distractors=tuple(others),
+        avoid=tuple(avoid),
+    )
 
 
 def draw_numbers(rng: Random, count: int, size: int = 7) -> list[str]:
@@ -113,21 +125,8 @@ def _multikey(suite: Suite, cell: Cell, seed: int) -> Question:
     ]
     wrong = tuple(values[1 : others + 1])
     question = question_text("keys", language, "multikey", kind=kind, key=keys[0])
-    assert cell.depth is not None
-    return Question(
-        needles=(Needle("code", statements[0], question, values[0], key=keys[0], distractor_answers=wrong),),
-        depths=(cell.depth,),
-        question=question,
-        answer=values[0],
-        reference={
-            "answers": (values[0],),
-            "statement": statements[0],
-            "distractors": wrong,
-            "places": {values[0]: cell.depth, **dict(zip(wrong, distractor_depths(others), strict=True))},
-        },
-        distractors=tuple(statements[1:]),
-        avoid=(*keys[1 : others + 1], *wrong),
-    )
+    needle = Needle("code", statements[0], question, values[0], key=keys[0], distractor_answers=wrong)
+    return ask_among_others(cell, needle, statements[1:], (*keys[1 : others + 1], *wrong))
 
 
 def _multivalue(task: str, suite: Suite, cell: Cell, seed: int) -> Question:
@@ -216,29 +215,8 @@ def written_date(day: date, language: str) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-_task = partial(Task, depths=no_depths, version=1)
-_confusion = partial(_task, scorer="confusion")
 TASKS = (
-    _confusion(
-        "multikey",
-        "one key among many of the same form",
-        fitting_labels(_OTHER_KEYS),
-        depths=suite_depths,
-        ask=_multikey,
-        lengths=fitting_lengths(_OTHER_KEYS),
-    ),
-    *(
-        _task(name, about, fixed_labels(f"{letter}{_VALUES}"), ask=partial(_multivalue, name), scorer="set_f1")
-        for name, about, letter in (
-            ("multivalue", "all values of one key", "v"),
-            ("multiquery", "the values of several keys", "q"),
-        )
-    ),
-    _confusion(
-        "superseded",
-        "one of several dated updates of a fact",
-        fitting_labels(_UPDATES),
-        ask=_superseded,
-        lengths=fitting_lengths(_UPDATES),
-    ),
+    our_task("multikey", _multikey, labels=fitting_labels(_OTHER_KEYS), lengths=fitting_lengths(_OTHER_KEYS)),
+    *(our_task(name, partial(_multivalue, name)) for name in ("multivalue", "multiquery")),
+    our_task("superseded", _superseded, labels=fitting_labels(_UPDATES), lengths=fitting_lengths(_UPDATES)),
 )

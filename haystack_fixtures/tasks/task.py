@@ -1,8 +1,11 @@
 """Tasks and their questions, and errors in a user's own task."""
 
+import tomllib
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -135,14 +138,23 @@ def suite_depths(suite: Suite) -> tuple[float, ...]:
     return suite.depths
 
 
-def fixed_labels(*names: str) -> Callable[[Suite], tuple[str, ...]]:
-    """The labels of a task that differ between suites by language alone."""
-    return lambda suite: tuple(labelled(name, suite) for name in names)
+def our_task(name: str, ask: Callable[[Suite, Cell, int], Question], **functions: Any) -> Task:
+    """The task of a table in `tasks.toml`. `functions`: its labels, where they differ between suites, and others."""
+    row = dict(_declared()[name])
+    names, depths = row.pop("labels", ()), suite_depths if row.pop("at_depths", False) else no_depths
+    labels = functions.pop("labels", lambda suite: tuple(labelled(label, suite) for label in names))
+    return Task(name, row.pop("about"), labels, depths, ask, **row, **functions)
 
 
-def kinds_task(kinds: Mapping[str, Mapping[str, Any]], name: str, about: str, **fields: Any) -> Task:
-    """A task without depths, with a label for each kind of question that it asks."""
-    return Task(name, about, fixed_labels(*kinds[name]), no_depths, version=1, **fields)
+@cache
+def _declared() -> dict[str, dict[str, Any]]:
+    tables = tomllib.loads((resources.files(__package__) / "tasks.toml").read_text("utf-8"))
+    rows = {name: table for name, table in tables.items() if "about" in table}
+    for family in tables.keys() - rows.keys():
+        of_all = {key: value for key, value in tables[family].items() if not isinstance(value, dict)}
+        tasks = {name: row for name, row in tables[family].items() if isinstance(row, dict)}
+        rows |= {name: {"family": family} | of_all | row for name, row in tasks.items()}
+    return rows
 
 
 def labelled(name: str, suite: Suite) -> str:

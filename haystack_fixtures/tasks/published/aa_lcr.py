@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -152,11 +151,4 @@ def _notes(suite: Suite, every: bool) -> list[str]:
     return [f"{len(missing)} questions are left out, as the copy lacks a text of theirs ({listed})"] if missing else []
 
 
-TASKS = (
-    replace(
-        _QUESTIONS.task("aa_lcr", "AA-LCR: questions on sets of documents of about 100k tokens", _ask),
-        scorer="judge_aa_lcr",
-        check=_check,
-        notes=_notes,
-    ),
-)
+TASKS = (_QUESTIONS.task("aa_lcr", _ask, check=_check, notes=_notes),)

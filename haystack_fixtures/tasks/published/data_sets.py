@@ -23,7 +23,7 @@ from needlework.haystack_fixtures.documents.data_set import (
 )
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
-from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, our_task
 
 
 @dataclass(frozen=True)
@@ -99,25 +99,10 @@ class DataSetRows:
             if suite.language != "en":
                 raise InputError("--language", suite.language, f"rows of {name} have one language: leave it out")
 
-    def task(self, name: str, about: str, ask: Callable[[Suite, Cell, int], Question]) -> Task:
-        """The task that asks them; its family and its scorer have its name."""
-        return Task(
-            name,
-            about,
-            lambda suite: tuple(self.of(suite)),
-            no_depths,
-            ask,
-            family=name,
-            scorer=name,
-            version=1,
-            absent=False,
-            focused=False,
-            lengths=self.lengths,
-            corpus=self.corpus,
-            check=self.check,
-            facts=self.facts,
-            rows=True,
-        )
+    def task(self, name: str, ask: Callable[[Suite, Cell, int], Question], **functions: Any) -> Task:
+        """The task that asks them."""
+        of_rows = {"lengths": self.lengths, "corpus": self.corpus, "check": self.check, "facts": self.facts}
+        return our_task(name, ask, labels=lambda suite: tuple(self.of(suite)), **of_rows | functions)
 
 
 def sized_rows(
@@ -282,14 +267,8 @@ def _longbench_v2(book: Literal["open", "closed"], suite: Suite, cell: Cell, _se
     )
 
 
-def _longbench_task(name: str, about: str, book: Literal["open", "closed"]) -> Task:
-    task = _BOOKS.task(name, about, partial(_longbench_v2, book))
-    return replace(task, family="longbench_v2", scorer="longbench_v2", retrieves=book == "open")
-
-
-_ABOUT_CLOSED = "LongBench v2 without the document: what the model knew before"
 TASKS = (
-    _GRAPHS.task("graphwalks", "GraphWalks: nodes at a distance, and parents, in a list of edges", _graphwalks),
-    _longbench_task("longbench_v2", "LongBench v2: four choices on a whole document", "open"),
-    _longbench_task("longbench_v2_closed_book", _ABOUT_CLOSED, "closed"),
+    _GRAPHS.task("graphwalks", _graphwalks),
+    _BOOKS.task("longbench_v2", partial(_longbench_v2, "open")),
+    _BOOKS.task("longbench_v2_closed_book", partial(_longbench_v2, "closed")),
 )

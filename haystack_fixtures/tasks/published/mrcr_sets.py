@@ -167,15 +167,4 @@ def _deepmind_mrcr(suite: Suite, cell: Cell, _seed: int) -> Question:
     )
 
 
-TASKS = (
-    _OPENAI.task(
-        "openai_mrcr",
-        "OpenAI MRCR: the K-th piece that was written for an ask, from a long conversation",
-        _openai_mrcr,
-    ),
-    _DEEPMIND.task(
-        "deepmind_mrcr",
-        "Google DeepMind's MRCR v2: the K-th piece that was written for an ask, from a conversation as one text",
-        _deepmind_mrcr,
-    ),
-)
+TASKS = (_OPENAI.task("openai_mrcr", _openai_mrcr), _DEEPMIND.task("deepmind_mrcr", _deepmind_mrcr))

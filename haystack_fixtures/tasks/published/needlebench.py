@@ -6,7 +6,6 @@ which v2's rule reads and v1's does not mind.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from math import comb
 from random import Random
@@ -18,10 +17,9 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.frame import spaced_depths
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, labelled, no_depths, suite_depths
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task
 from needlework.haystack_fixtures.tasks.words import table
 
-_COUNTS = (2, 3, 4, 5)  # statements in a haystack
 DIFF = 10.0  # percent of the text between them, where a suite says nothing else
 _ATC_COUNTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)  # statements without a haystack
 # Trials take turns: 40 of a count are NeedleBench's 10 of each kind.
@@ -168,16 +166,7 @@ def _atc(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_task = partial(Task, family="needlebench", scorer="needlebench_atc", version=1)
-_LABELS = fixed_labels(*(f"{count}needle" for count in _COUNTS))
-_ABOUT_ATC = "2 to 512 statements of kinship without a haystack, every one of them needed"
 TASKS = (
-    _task(
-        "needlebench_reasoning",
-        "two to five statements of kinship, one question over all",
-        _LABELS,
-        suite_depths,
-        _reasoning,
-    ),
-    _task("needlebench_atc", _ABOUT_ATC, _atc_labels, no_depths, _atc, absent=False, lengths=_atc_lengths),
+    our_task("needlebench_reasoning", _reasoning),
+    our_task("needlebench_atc", _atc, labels=_atc_labels, lengths=_atc_lengths),
 )

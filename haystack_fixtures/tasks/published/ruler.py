@@ -18,8 +18,8 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.corpus_named import UNIT
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.published.ruler_lists import FAMILY, VERSION, compounds, sentences, trial_seeds
-from needlework.haystack_fixtures.tasks.task import Prose, Question, Task, fixed_labels, no_depths
+from needlework.haystack_fixtures.tasks.published.ruler_lists import compounds, sentences, trial_seeds
+from needlework.haystack_fixtures.tasks.task import Prose, Question, our_task
 
 # Percent of the context: where RULER lets needles stand, drawn for each sample without replacement.
 _DEPTHS = tuple(float(round(100 * number / 39)) for number in range(40))
@@ -35,7 +35,6 @@ class RetrievalKind:
     """One retrieval task's parameters, by their names in RULER."""
 
     name: str
-    about: str
     key: Made = "words"
     value: Literal["numbers", "uuids"] = "numbers"
     num_needle_k: int = 1
@@ -50,14 +49,14 @@ class RetrievalKind:
 
 
 _KINDS = (
-    RetrievalKind("ruler_niah_single_1", "one number, in noise"),
-    RetrievalKind("ruler_niah_single_2", "one number, in essays"),
-    RetrievalKind("ruler_niah_single_3", "one UUID, in essays", value="uuids"),
-    RetrievalKind("ruler_niah_multikey_1", "one of four keys' numbers", num_needle_k=4),
-    RetrievalKind("ruler_niah_multikey_2", "one number among nothing but others", among=True),
-    RetrievalKind("ruler_niah_multikey_3", "one UUID of a UUID among nothing but others", "uuids", "uuids", among=True),
-    RetrievalKind("ruler_niah_multivalue", "all four numbers of one key", num_needle_v=4),
-    RetrievalKind("ruler_niah_multiquery", "the numbers of four keys", num_needle_k=4, num_needle_q=4),
+    RetrievalKind("ruler_niah_single_1"),
+    RetrievalKind("ruler_niah_single_2"),
+    RetrievalKind("ruler_niah_single_3", value="uuids"),
+    RetrievalKind("ruler_niah_multikey_1", num_needle_k=4),
+    RetrievalKind("ruler_niah_multikey_2", among=True),
+    RetrievalKind("ruler_niah_multikey_3", "uuids", "uuids", among=True),
+    RetrievalKind("ruler_niah_multivalue", num_needle_v=4),
+    RetrievalKind("ruler_niah_multiquery", num_needle_k=4, num_needle_q=4),
 )
 
 
@@ -196,9 +195,4 @@ def _example(rng: Random, unlike: str, language: str) -> str:
     return f"{forms['introduction']}{text}\n{question}\n{prefix} {', '.join(names)}\n\n"
 
 
-_task = partial(Task, depths=no_depths, family=FAMILY, scorer="ruler_all", version=VERSION)
-_ABOUT_TRACKING = f"the variables of a chain of {_HOPS} hops, in noise"
-TASKS = (
-    *(_task(kind.name, kind.about, fixed_labels(kind.value), ask=partial(_retrieval, kind)) for kind in _KINDS),
-    _task("ruler_vt", _ABOUT_TRACKING, fixed_labels(f"hops{_HOPS}"), ask=_tracking, absent=False),
-)
+TASKS = (*(our_task(kind.name, partial(_retrieval, kind)) for kind in _KINDS), our_task("ruler_vt", _tracking))

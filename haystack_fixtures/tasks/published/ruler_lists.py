@@ -14,10 +14,10 @@ from needlework.core.draws import below, different, draws, pick, shuffled
 from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task
 from needlework.haystack_fixtures.tasks.words import table, words
 
-FAMILY, VERSION = "ruler", 1
+VERSION = 1
 _JOINTS = {"en": "-", "zh": ""}  # between the two words of a compound
 
 
@@ -236,14 +236,4 @@ def _numbered(
     return [f"{number}. {word} " for number, word in enumerate(entries, 1)]
 
 
-_task = partial(Task, depths=no_depths, family=FAMILY, scorer="ruler_all", version=VERSION, absent=False)
-
-TASKS = (
-    _task("ruler_cwe", f"the {_COMMON} most common words of a list", _labels, ask=_common_words, lengths=_lengths),
-    _task(
-        "ruler_fwe",
-        "the three most frequent words of a coded text",
-        fixed_labels(f"alpha{_ALPHA}"),
-        ask=_frequent_words,
-    ),
-)
+TASKS = (our_task("ruler_cwe", _common_words, labels=_labels, lengths=_lengths), our_task("ruler_fwe", _frequent_words))

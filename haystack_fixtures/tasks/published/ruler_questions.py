@@ -18,7 +18,6 @@ from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.document_material import QUESTIONS
 from needlework.haystack_fixtures.tasks.published.ruler_lists import (
-    FAMILY,
     VERSION,
     compounds,
     draw_person,
@@ -27,7 +26,7 @@ from needlework.haystack_fixtures.tasks.published.ruler_lists import (
     sentences,
     trial_seeds,
 )
-from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task
 from needlework.haystack_fixtures.tasks.words import words
 
 _LAYOUTS = "the JSON file of SQuAD (a table with data) or of HotpotQA (a list of questions with context)"
@@ -277,8 +276,4 @@ def _answers(texts: Iterable[object]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in map(_text, texts) if text.strip()))
 
 
-_task = partial(Task, labels=_labels, depths=no_depths, family=FAMILY, scorer="ruler_part", version=VERSION)
-TASKS = (
-    _task("ruler_qa_1", "one of many documents answers", ask=partial(_ask, 1)),
-    _task("ruler_qa_2", "two of many documents answer together", ask=partial(_ask, 2)),
-)
+TASKS = tuple(our_task(f"ruler_qa_{steps}", partial(_ask, steps), labels=_labels) for steps in (1, 2))
