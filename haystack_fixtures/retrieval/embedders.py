@@ -157,6 +157,8 @@ def _load_sentence_transformer(spec: str, folder: Path) -> Any:
 
 
 def _served(spec: str, model: str, connection: ServerOptions) -> Embedder:
+    """Asks for a batch at a time. What failed in passing is tried again, as for models under test.
+    Neither key nor login is ever shown."""
     url = connection.base_url or _OPENAI
     if not is_usable(url):
         raise InputError(BASE_URL, shown_url(url), "use an address such as http://127.0.0.1:8000/v1")
@@ -164,64 +166,51 @@ def _served(spec: str, model: str, connection: ServerOptions) -> Embedder:
     if not key and not is_loopback(url):
         remedy = "the environment variable with the embedder's key is not set; set it or name another"
         raise InputError(KEY_ENV, connection.api_key_env, remedy)
-    server = ServedEmbedder(spec, model, url, key, connection)
-    return Embedder(spec, f"{spec} {without_credentials(url)}", lambda texts, _is_query: server.embed(texts))
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    headers |= {"Authorization": f"Bearer {key}"} if key else {}
+    http = HttpClient(url, headers, environment=not is_loopback(url))
+    parts = urlsplit(url)
+    address = parts._replace(path=f"{parts.path.rstrip('/')}/embeddings").geturl()
 
-
-class ServedEmbedder:
-    """Asks for a batch at a time. What failed in passing is tried again, as for models under test."""
-
-    def __init__(self, spec: str, model: str, url: str, key: str, connection: ServerOptions) -> None:
-        """`spec`: for errors; `key`: empty if the server wants none. Neither key nor login is ever shown."""
-        parts = urlsplit(url)
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        self._http = HttpClient(
-            url, headers | ({"Authorization": f"Bearer {key}"} if key else {}), environment=not is_loopback(url)
-        )
-        self._url = parts._replace(path=f"{parts.path.rstrip('/')}/embeddings").geturl()
-        self._shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        self._spec = spec
-        self._model = model
-        self._connection = connection
-        self._redactor = redactor([key, *url_secrets(url)])
-
-    def embed(self, texts: Sequence[str]) -> list[EmbeddedText]:
-        """The vectors of texts, in their order. Raises `InputError` when the server gives none."""
-        batches = (texts[at : at + _SERVED_BATCH] for at in range(0, len(texts), _SERVED_BATCH))
-        return [embedded for batch in batches for embedded in self._batch(batch)]
-
-    def _batch(self, texts: Sequence[str]) -> list[EmbeddedText]:
-        body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"}).encode()
-        retries = Retries(self._connection.retries)
-        while True:
-            outcome = self._attempt(body, len(texts))
-            if not isinstance(outcome, AttemptFault):
-                return outcome
-            pause_s = retries.pause_s(outcome)
+    def embed_batch(texts: Sequence[str]) -> list[EmbeddedText]:
+        body = json.dumps({"model": model, "input": list(texts), "encoding_format": "float"}).encode()
+        retries = Retries(connection.retries)
+        while isinstance(vectors := _attempt(http, address, body, len(texts), connection.timeout_s), AttemptFault):
+            pause_s = retries.pause_s(vectors)
             if pause_s is None:
-                why = printable(self._redactor.clean(outcome.message))
-                remedy = "give a smaller --chunk-size" if outcome.too_long else "see --embedder-base-url"
-                raise InputError(OPTION, self._spec, f"{self._shown} gave no embeddings ({why}); {remedy}")
+                why = printable(redactor([key, *url_secrets(url)]).clean(vectors.message))
+                remedy = "give a smaller --chunk-size" if vectors.too_long else f"see {BASE_URL}"
+                raise InputError(OPTION, spec, f"{without_credentials(url)} gave no embeddings ({why}); {remedy}")
             time.sleep(pause_s)
+        return vectors
 
-    def _attempt(self, body: bytes, count: int) -> list[EmbeddedText] | AttemptFault:
-        allowed = Allowed(self._connection.timeout_s, self._connection.timeout_s)
-        try:
-            reply = self._http.send("POST", self._url, body, allowed, _LARGEST)
-        except TimeoutError:
-            return AttemptFault("timeout", f"no answer in {self._connection.timeout_s:g} s", retry=True, sign="slow")
-        except Exception as error:  # noqa: BLE001 - whatever a server thinks of is one line
-            return fault_of(error)
-        try:
-            content: Any = json.loads(reply.body)
-        except (ValueError, RecursionError):
-            content = None
-        if reply.status != 200:
-            text = reply.body[:65_536].decode("utf-8", "replace")
-            return fault_of_status(HttpError(reply.status, content, text, reply.headers))
-        if content is None:
-            return AttemptFault("protocol", "the reply is not JSON", retry=True, sign="broken")
-        return _vectors(content, count)
+    def embed(texts: Sequence[str], _is_query: bool) -> list[EmbeddedText]:
+        batches = (texts[at : at + _SERVED_BATCH] for at in range(0, len(texts), _SERVED_BATCH))
+        return [embedded for batch in batches for embedded in embed_batch(batch)]
+
+    return Embedder(spec, f"{spec} {without_credentials(url)}", embed)
+
+
+def _attempt(
+    http: HttpClient, url: str, body: bytes, count: int, timeout_s: float
+) -> list[EmbeddedText] | AttemptFault:
+    """The vectors of one request for `count` texts, or why there are none."""
+    try:
+        reply = http.send("POST", url, body, Allowed(timeout_s, timeout_s), _LARGEST)
+    except TimeoutError:
+        return AttemptFault("timeout", f"no answer in {timeout_s:g} s", retry=True, sign="slow")
+    except Exception as error:  # noqa: BLE001 - whatever a server thinks of is one line
+        return fault_of(error)
+    try:
+        content: Any = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        content = None
+    if reply.status != 200:
+        text = reply.body[:65_536].decode("utf-8", "replace")
+        return fault_of_status(HttpError(reply.status, content, text, reply.headers))
+    if content is None:
+        return AttemptFault("protocol", "the reply is not JSON", retry=True, sign="broken")
+    return _vectors(content, count)
 
 
 class _Row(Struct):

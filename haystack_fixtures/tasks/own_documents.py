@@ -108,87 +108,70 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
-    material = material_of(suite)
-    label = without_language(cell.needle, suite)
-    entry = material.by_label[label]
-    depth = suite.depths[0] if cell.depth is None else cell.depth
-    needles = tuple(
-        Needle(
-            name=material.names[number],
-            text=material.texts[number],
-            question=entry.question.question,
-            answer=entry.question.answers[0] if number == entry.gold[0] else "",
-        )
-        for number in entry.gold
-    )
-    return _question(suite, cell, seed, label, needles, (depth,) * len(needles), {"arm": "present"})
-
-
-def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
-    material = material_of(suite)
-    label, _, arm = without_language(cell.needle, suite).rpartition("_")
-    entry, phrase = material.by_label[label], NOT_FOUND[suite.language]
-    # Who always abstains is always right here.
-    reference = {"answers": (phrase,), "absent": True, "arm": arm, "twin": labelled(label, suite), "floor": 1.0}
-    if arm == "absent":
-        return _question(suite, cell, seed, label, (), (), reference)
-    number = material.nearest(entry)
-    if number is None:
-        folder = suite.documents
-        raise InputError(DOCUMENTS, folder, f"has no other document without the answer to question {label}")
-    near = Needle(name=material.names[number], text=material.texts[number], question=entry.question.question, answer="")
-    return _question(
-        suite, cell, seed, label, (near,), (suite.depths[0],), reference | {"near_document": material.names[number]}
-    )
-
-
-def _question(
-    suite: Suite,
-    cell: Cell,
-    seed: int,
-    label: str,
-    needles: tuple[Needle, ...],
-    depths: tuple[float, ...],
-    reference: dict[str, Any],
-) -> Question:
     material, language = material_of(suite), suite.language
+    label, arm, facts = without_language(cell.needle, suite), "present", dict[str, Any]()
+    if cell.task == ABSENT:
+        label, _, arm = label.rpartition("_")
+        # Who always abstains is always right here.
+        facts = {"answers": (NOT_FOUND[language],), "absent": True, "twin": labelled(label, suite), "floor": 1.0}
     entry = material.by_label[label]
-    inside = [material.names.index(needle.name) for needle in needles]
+    question, inside = entry.question, {"present": entry.gold}.get(arm, ())
+    if arm == "near":
+        inside = (_near_miss(suite, label),)
+        facts["near_document"] = material.names[inside[0]]
     # Of a document that is placed no copy stands beside it: that one that is asked about and a near miss alike.
     apart = {*entry.gold, *entry.barred, *inside, *material.alike(inside)}
     order = tuple(number for number in material.order(seed, cell.repeat) if number not in apart)
-    question = entry.question
-    answers = reference.get("answers", question.answers)
-    space = "" if language == "zh" else " "
-    about = f"question {label} about {question.document!r}"
     # What a trial's key has to know beside its needles: documents in their order, and right answers.
     content = [material.documents.sha256, order, question.answers, question.document, question.supporting]
+    reference = {
+        "answers": question.answers,
+        "question": question.question,
+        "language": language,
+        "document": question.document,
+        "chance": 0.0,
+        "arm": arm,
+        **facts,
+    }
     return Question(
-        needles=needles,
-        depths=depths,
-        question=f"{question.question}{space}{_INSTRUCTION[language]}",
-        answer=answers[0],
-        reference={
-            "answers": answers,
-            "question": question.question,
-            "language": language,
-            "document": question.document,
-            "chance": 0.0,
-            **reference,
-        },
-        needed=tuple(range(len(needles))),
-        context=OtherDocuments(order, material.names, material.separator, about),
+        needles=tuple(
+            Needle(
+                name=material.names[number],
+                text=material.texts[number],
+                question=question.question,
+                answer=question.answers[0] if number == entry.gold[0] else "",
+            )
+            for number in inside
+        ),
+        depths=(suite.depths[0] if cell.depth is None else cell.depth,) * len(inside),
+        question=f"{question.question}{'' if language == 'zh' else ' '}{_INSTRUCTION[language]}",
+        answer=reference["answers"][0],
+        reference=reference,
+        needed=tuple(range(len(inside))),
+        context=OtherDocuments(
+            order, material.names, material.separator, f"question {label} about {question.document!r}"
+        ),
         abstains=True,
         material=sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest(),
         search=Search((), question.question, gold=question.document, answer=question.answers[0]),
     )
 
 
+def _near_miss(suite: Suite, label: str) -> int:
+    """The document that is like the one with the answer. Raises `InputError` where there is none."""
+    material = material_of(suite)
+    number = material.nearest(material.by_label[label])
+    if number is None:
+        remedy = f"has no other document without the answer to question {label}"
+        raise InputError(DOCUMENTS, suite.documents, remedy)
+    return number
+
+
 _task = partial(our_task, corpus=_corpus, check=_check, facts=_facts, reach=_reach, notes=_notes)
 TASKS = (
     _task("doc_position", _ask, labels=_labels),
     _task(SIZE, _ask, labels=_labels, lengths=_sizes),
-    _task(ABSENT, _ask_absent, labels=_absent_labels),
+    _task(ABSENT, _ask, labels=_absent_labels),
 )
 
 
