@@ -15,7 +15,7 @@ from needlework.core.files import read_text, read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_suite
-from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, OPTION, find_file
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, OPTION, files_of
 
 # Options of the run that published systems say with a data set.
 _OF_RUN = {row.ours for row in NAMES.values()}
@@ -245,7 +245,8 @@ def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset
     """
     if data is None:
         return preset
-    chosen = {task.task for task in LEVAL_TASKS.values() if find_file(data, task)} | set(tasks)
+    files = {path.name for path in files_of(data)}
+    chosen = {task.task for task in LEVAL_TASKS.values() if task.file in files} | set(tasks)
     of_leval = [suite for suite in preset.suites if suite["task"] in chosen]
     suites = (*of_leval, *map(own_suite, find_own_tasks(data)))
     if not suites:

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta, Struct, ValidationError, convert
 
 from needlework.core.draws import below, draws, pick
@@ -196,46 +197,40 @@ def is_inline(spec: str) -> bool:
 
 def has_answer(spec: str) -> bool:
     """Whether there is more to compare an answer with than the needles themselves."""
-    return not is_inline(spec) or "answer" in _read(spec)
+    return not is_inline(spec) or bool(_read(spec).answer)
 
 
 def load_inline(spec: str, language: str) -> NeedleSet:
     """The set of such a name. Raises `InputError`."""
-    table = _read(spec)
-    texts, question, answer = table["needles"], table["question"], table.get("answer", "")
-    several = len(texts) > 1
+    inline = _read(spec)
+    several = len(inline.needles) > 1
     # What all of them together answer is the answer of none.
-    answers = ["" if several and answer else answer or text.strip() for text in texts]
+    answers = ["" if several and inline.answer else inline.answer or text.strip() for text in inline.needles]
     needles = tuple(
-        Needle(f"{NAME}{number}" if several else NAME, text, question, right)
-        for number, (text, right) in enumerate(zip(texts, answers, strict=True), 1)
+        Needle(f"{NAME}{number}" if several else NAME, text, inline.question, right)
+        for number, (text, right) in enumerate(zip(inline.needles, answers, strict=True), 1)
     )
-    joint = JointQuestion(question, answer or "\n".join(answers), answer)
+    joint = JointQuestion(inline.question, inline.answer or "\n".join(answers), inline.answer)
     return NeedleSet(NAME, language, "the run's own", needles, joint, sha256(spec.encode()).hexdigest())
 
 
-def _read(spec: str) -> dict[str, Any]:
+class _Inline(Struct):
+    needles: Annotated[list[_Text], Meta(min_length=1)]
+    question: _Text
+    answer: str = ""
+
+
+def _read(spec: str) -> _Inline:
     try:
-        parsed = json.loads(spec)
-        again = inline_spec(parsed["needles"], parsed["question"], parsed.get("answer", ""))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return msgspec.json.decode(spec, type=_Inline)
+    except (ValueError, RecursionError):
         remedy = 'is no JSON of needles: give --needle and --question, or {"needles": ["..."], "question": "..."}'
-        raise InputError("--needle-set", spec, remedy) from None
-    table: dict[str, Any] = json.loads(again)
-    if isinstance(parsed["needles"], str) or not table.get("needles"):
-        raise InputError("--needle-set", spec, '"needles" is a list of texts')
-    return table
+        raise InputError(OPTION, spec, remedy) from None
 
 
 # They are trivial to find for a model that was given the whole prompt, so an answer without one of them tells a prompt
 # that was cut from a needle that was overlooked, also where a server gives no token counts.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-_START = {"en": "The first mark of this text is {mark}.", "zh": "本文的第一个标记是{mark}。"}
-_END = {"en": "The last mark of this text is {mark}.", "zh": "本文的最后一个标记是{mark}。"}
-_QUESTION = {
-    "en": "What are the first mark and the last mark of the text? Answer with the two marks only.",
-    "zh": "本文的第一个标记和最后一个标记分别是什么？只回答这两个标记。",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +259,9 @@ def canaries(language: str, *, seed: int, repeat: int) -> Canaries:
     """The canaries of one haystack: the same at every depth and length, so that prompts still begin alike."""
     rng = random.Random(f"canaries {language} {seed} {repeat}")
     first, last = ("".join(rng.choices(_LETTERS, k=3)) + str(rng.randrange(1000, 10_000)) for _ in range(2))
-    known = language if language in _QUESTION else "en"
-    return Canaries(_START[known].format(mark=first), _END[known].format(mark=last), first, last, _QUESTION[known])
+    forms = _forms().get(language, _forms()["en"])
+    start, end = forms["mark_start"].format(mark=first), forms["mark_end"].format(mark=last)
+    return Canaries(start, end, first, last, forms["mark_question"])
 
 
 def _plain(text: str) -> str:
@@ -279,10 +275,14 @@ _CODES_VERSION = 1
 
 
 @cache
+def _forms() -> dict[str, dict[str, Any]]:
+    """The words and sentences in `codes.toml`, by language."""
+    return tomllib.loads((resources.files(__package__) / "codes.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _words(language: str, kind: str) -> tuple[str, ...]:
-    """The words of one kind in `codes.toml`."""
-    tables = tomllib.loads((resources.files(__package__) / "codes.toml").read_text(encoding="utf-8"))
-    return tuple(word.strip() for word in tables[language][kind].split(","))
+    return tuple(word.strip() for word in _forms()[language][kind].split(","))
 
 
 def draw_codes(language: str, *, seed: int, repeat: int | str, count: int = 1) -> tuple[Needle, ...]:
@@ -290,31 +290,21 @@ def draw_codes(language: str, *, seed: int, repeat: int | str, count: int = 1) -
 
     `repeat`: the repeat whose trials share the needle, or the name of the one trial that has it.
     """
-    rng = draws(f"codes {_CODES_VERSION} {language} {seed} {repeat}")
-    needles: list[Needle] = []
-    keys: set[str] = set()
-    values: set[str] = set()
+    rng, forms = draws(f"codes {_CODES_VERSION} {language} {seed} {repeat}"), _forms()[language]
+    needles: dict[str, Needle] = {}
     while len(needles) < count:
-        kinds = ("first", "second", "towns", "kinds", "nouns")
-        first, second, town, kind, noun = (pick(rng, _words(language, each)) for each in kinds)
-        key = f"{town}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {town}"
-        value = str(1_000_000 + below(rng, 9_000_000))
-        if key in keys or value in values:
-            continue
-        keys.add(key)
-        values.add(value)
-        if language == "zh":
-            text, question = f"{key}的{noun}代码是{value}。", f"{key}的{noun}代码是什么？"
-        else:
-            text, question = f"The {noun} code for {key} is {value}.", f"What is the {noun} code for {key}?"
-        needles.append(Needle("code", text, question, value, keyword=value, key=key))
-    return tuple(needles)
+        kinds = {"first": "first", "second": "second", "town": "towns", "kind": "kinds", "noun": "nouns"}
+        drawn = {name: pick(rng, _words(language, kind)) for name, kind in kinds.items()}
+        key, value = forms["key"].format(**drawn), str(1_000_000 + below(rng, 9_000_000))
+        if key not in needles and all(value != needle.answer for needle in needles.values()):
+            text, question = (forms[form].format(**drawn, key=key, value=value) for form in ("needle", "question"))
+            needles[key] = Needle("code", text, question, value, keyword=value, key=key)
+    return tuple(needles.values())
 
 
 def joint_codes(language: str, needles: tuple[Needle, ...]) -> JointQuestion:
     """One question for several codes; the answer lists the values in order."""
-    keys = [needle.key for needle in needles]
-    values = [needle.answer for needle in needles]
-    if language == "zh":
-        return JointQuestion(f"以下各处的代码分别是什么：{'、'.join(keys)}？", "、".join(values))
-    return JointQuestion(f"What are the codes for these places: {'; '.join(keys)}?", ", ".join(values))
+    forms = _forms()[language]
+    between_keys, between_values = forms["joints"]
+    keys = between_keys.join(needle.key for needle in needles)
+    return JointQuestion(forms["questions"].format(keys=keys), between_values.join(each.answer for each in needles))

@@ -9,6 +9,7 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
+from needlework.core.options import HUB
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.documents import Document
@@ -23,7 +24,6 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     files_of,
     find_file,
     has_leval_form,
-    is_hub,
     read_leval_file,
     read_task,
 )
@@ -188,7 +188,7 @@ def find_own_tasks(data: str | None) -> tuple[LevalTask, ...]:
 
     A file that is named has to be of the form; in a folder others are passed over. Raises `InputError`.
     """
-    if data is None or is_hub(data):
+    if data is None or data.startswith(HUB):
         return ()
     published = {task.file for task in LEVAL_TASKS.values()}
     files: dict[str, Path | str] = {task.task: task.file for task in LEVAL_TASKS.values()}

@@ -31,12 +31,11 @@ SUBSETS: dict[str, tuple[str, ...]] = {
 }
 _FORM = "a row has input (the document), instructions, outputs and evaluation (exam, f1, rouge, LLM or human)"
 
-Group = Literal["closed", "open"]
 # Where a file may lie below the folder that is given: flat, a data folder, a clone, a copy of the data set.
-_FOLDERS: dict[Group, tuple[str, ...]] = {
-    "closed": ("", "Closed-ended-tasks", "LEval-data/Closed-ended-tasks", "LEval/Exam"),
-    "open": ("", "Open-ended-tasks", "LEval-data/Open-ended-tasks", "LEval/Generation"),
-}
+_FOLDERS = (
+    "", "Closed-ended-tasks", "LEval-data/Closed-ended-tasks", "LEval/Exam", "Open-ended-tasks",
+    "LEval-data/Open-ended-tasks", "LEval/Generation",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class LevalTask:
         return f"{self.name}.jsonl"
 
     @property
-    def group(self) -> Group:
+    def group(self) -> Literal["closed", "open"]:
         """The group of its questions: closed (exams) or open."""
         return "open" if self.scorer in ("leval_f1", "leval_rouge") else "closed"
 
@@ -135,33 +134,21 @@ class LevalRow(Struct):
             raise ValueError(f"answer {blank} of `outputs` is blank: write it, or leave the question out")
 
 
-def is_hub(data: str) -> bool:
-    """Whether `--leval-data` names a data set on the hub."""
-    return data.startswith(HUB)
-
-
-def _folder(data: str) -> Path:
-    """The path of `--leval-data`; of `hf:ID` or `hf:ID@REVISION` its folder. Raises `InputError`."""
-    if is_hub(data):
-        return hub_folder(OPTION, data, (".jsonl",))
-    try:
-        Path(data).is_dir()
-    except OSError as error:  # as of a name that is too long for a file
-        raise InputError(OPTION, data, f"cannot be read ({error.strerror}): give a file or a folder") from None
-    return Path(data)
-
-
 def files_of(data: str) -> tuple[Path, ...]:
-    """The jsonl files of `--leval-data`: a file, a pattern, or a folder. Raises `InputError`.
+    """The jsonl files of `--leval-data`: a file, a pattern, a folder, or `hf:ID`. Raises `InputError`.
 
     Of a folder: where L-Eval's own files may lie.
     """
-    path = _folder(data)
-    if path.is_dir():
-        folders = dict.fromkeys(path / below for group in _FOLDERS.values() for below in group)
-        return tuple(file for folder in folders for file in sorted(folder.glob("*.jsonl")) if file.is_file())
-    if path.is_file():
-        return (path,)
+    path = hub_folder(OPTION, data, (".jsonl",)) if data.startswith(HUB) else Path(data)
+    try:
+        if path.is_dir():
+            return tuple(
+                file for below in _FOLDERS for file in sorted((path / below).glob("*.jsonl")) if file.is_file()
+            )
+        if path.is_file():
+            return (path,)
+    except OSError as error:  # as of a name that is too long for a file
+        raise InputError(OPTION, data, f"cannot be read ({error.strerror}): give a file or a folder") from None
     if any(char in data for char in "*?["):
         names = sorted(glob(data, recursive=True))  # noqa: PTH207 - a pattern may begin at the root
         if files := tuple(Path(name) for name in names if Path(name).is_file()):
@@ -173,13 +160,7 @@ def files_of(data: str) -> tuple[Path, ...]:
 
 def find_file(data: str, task: LevalTask) -> Path | None:
     """The file of a task in what `--leval-data` names. Raises `InputError`."""
-    if task.path is not None:
-        return task.path
-    folder = _folder(data)
-    if not folder.is_dir():
-        return next((path for path in files_of(data) if path.name == task.file), None)
-    paths = (folder / below / task.file for below in _FOLDERS[task.group])
-    return next((path for path in paths if path.is_file()), None)
+    return task.path or next((path for path in files_of(data) if path.name == task.file), None)
 
 
 def read_task(data: str, task: LevalTask) -> LevalFile:
