@@ -53,7 +53,7 @@ pictures: $(VENV)/.ready-dev
 gpu: $(VENV)/.ready
 	$(BIN)/python -m perf.gpu
 
-# Every planted fault of tests/faults/catalogue.py: what we report, and what a naive harness does.
+# Every planted fault of tests/faults/catalogue.py, and what we report.
 faults: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.faults.bench
 

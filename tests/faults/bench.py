@@ -1,4 +1,4 @@
-"""Every planted fault against our harness and a naive one.
+"""Every planted fault against our harness, in processes that keep what they imported.
 
     python -m tests.faults.bench [--only NAME]
 
@@ -7,20 +7,76 @@ touched.
 """
 
 import argparse
+import contextlib
+import gc
+import io
+import json
+import os
 import re
 import sys
+import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import lru_cache
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
-from tests.faults.catalogue import CATALOGUE, Fault
-from tests.faults.runs import naive_score, options, pool, session, trials
-from tests.faults.server import running
+from tests.faults.catalogue import CATALOGUE
+from tests.faults.server import TOKENIZER, running
+from tests.source import ROOT
 
 PASSED, VOID = 0, 11
+# 600 tokens, the window of the faults that have one, lie between the two lengths.
+_GRID = ("--lengths=400,900", "--depths=0,50,100", "--corpus=pydoc", "--retries=2", "--timeout=20", "--concurrency=6")
+# What our runs do not need; the last would collect garbage twice a run.
+_UNUSED = ("cacheprovider", "hypothesispytest", "unraisableexception")
 _VOUCHES = {"canaries_found"}  # flags that speak for a cell
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that is over: its exit code, what it printed, and its records."""
+
+    status: int
+    output: str
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+
+def pool(workers):
+    """Processes for runs. Spawned: a server's threads must not be forked."""
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_settle)
+
+
+def _settle():
+    from needlework.results.run import finish
+
+    finish.write_charts = lambda *_, **__: []  # nobody looks at them, and they take longer than a run
+    os.chdir(ROOT)
+    for name in [name for name in os.environ if name.startswith(("PYTEST_", "OPENAI_", "GITHUB_", "COV_"))]:
+        del os.environ[name]
+
+
+def start(fault, desk, processes):
+    """Begin a run against a fault; what the fault says of its options comes last and wins."""
+    given = ("--model=openai:oracle", f"--tokenizer={TOKENIZER}", *_GRID, *fault.args)
+    options = {word.partition("=")[0]: word for word in given}.values()
+    return processes.submit(_session, (f"--base-url={desk.base_url(fault.name)}", *options))
+
+
+def _session(args):
+    """Run `pytest benchmarks/test_niah.py` with these options, results in a folder that is gone afterwards."""
+    import pytest
+
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+        with contextlib.redirect_stderr(out):
+            gc.unfreeze()  # or the run would first look through all objects of the one before
+            quiet = ("-q", *(f"-pno:{name}" for name in _UNUSED))
+            status = pytest.main(["benchmarks/test_niah.py", *quiet, f"--results-dir={folder}", "--run-name=r", *args])
+        results = Path(folder) / "r" / "results.json"
+        records = json.loads(results.read_text(encoding="utf-8"))["records"] if results.exists() else []
+    return Ran(int(status), out.getvalue(), records)
 
 
 def classification(record):
@@ -98,72 +154,27 @@ def _of_run(fault, ran):
         yield f"exit code {ran.status}, not {expected}"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One fault: what the naive harness reports, what we do, and what is wrong with that."""
-
-    fault: Fault
-    naive: str
-    ours: str
-    wrong: tuple[str, ...]
-
-
-def start(fault, desk, processes):
-    """Begin our own run against a fault."""
-    return processes.submit(session, (f"--base-url={desk.base_url(fault.name, 'ours')}", *options(fault)))
-
-
-def finish(fault, desk, ran):
-    """What is wrong with our report of it."""
-    return tuple(complaints(fault, ran, desk.session(fault.name, "ours").seen))
-
-
-def naive(fault, desk):
-    """The naive harness's report of the same cells."""
-    return naive_score(desk.base_url(fault.name, "naive"), _trials(options(fault)), timeout_s=3.0)
-
-
-_trials = lru_cache(trials)
-
-
-def run(faults):
-    """Run the bench, rows in the catalogue's order. Raises `RuntimeError` when the bench itself is broken."""
-    slow_first = sorted(faults, key=lambda fault: fault.expect.attempts is None)
-    with running() as desk, pool(min(3, len(faults))) as processes, ThreadPoolExecutor(6) as threads:
-        ours = {fault.name: start(fault, desk, processes) for fault in slow_first}
-        for fault in faults:
-            _trials(options(fault))  # building is not thread-safe
-        theirs = {fault.name: threads.submit(naive, fault, desk) for fault in slow_first}
-        rows = []
-        for fault in faults:
-            ran = ours[fault.name].result()
-            rows.append(Row(fault, theirs[fault.name].result(), summary(ran), finish(fault, desk, ran)))
-        if desk.broken:
-            raise RuntimeError(f"the bench is broken: {desk.broken[0]}")
-    return rows
-
-
 def main(argv=None):
-    """Print the table; the exit code."""
+    """Run them, and print a row for each in the catalogue's order; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.bench", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", action="append", choices=list(CATALOGUE), metavar="NAME", help="may be repeated")
-    given = parser.parse_args(argv)
-    begun = time.monotonic()
-    rows = run([CATALOGUE[name] for name in given.only or CATALOGUE])
-    for line in plain(rows):
-        print(line)
-    right = sum(not row.wrong for row in rows)
-    print(f"\n{right} of {len(rows)} servers classified right in every cell; {time.monotonic() - begun:.0f} s")
-    return 0 if right == len(rows) else 1
-
-
-def plain(rows):
-    """The table for a terminal, with what is wrong below each row."""
-    yield f"{'':>3} {'fault':24} {'naive':>6}  {'right':5}  we report"
-    for row in rows:
-        right = "NO" if row.wrong else "yes"
-        yield f"{row.fault.number or '':>3} {row.fault.name:24} {row.naive:>6}  {right:5}  {row.ours}"
-        yield from (f"{'':>44}- {line}" for line in row.wrong)
+    faults = [CATALOGUE[name] for name in parser.parse_args(argv).only or CATALOGUE]
+    begun, right = time.monotonic(), 0
+    slow_first = sorted(faults, key=lambda fault: fault.expect.attempts is None)
+    print(f"{'':>3} {'fault':24} {'right':5}  we report")
+    with running() as desk, pool(min(3, len(faults))) as processes:
+        runs = {fault.name: start(fault, desk, processes) for fault in slow_first}
+        for fault in faults:
+            ran = runs[fault.name].result()
+            wrong = complaints(fault, ran, desk.session(fault.name).seen)
+            right += not wrong
+            print(f"{fault.number or '':>3} {fault.name:24} {'NO' if wrong else 'yes':5}  {summary(ran)}")
+            for line in wrong:
+                print(f"{'':>37}- {line}")
+        if desk.broken:
+            raise RuntimeError(f"the bench is broken: {desk.broken[0]}")
+    print(f"\n{right} of {len(faults)} servers classified right in every cell; {time.monotonic() - begun:.0f} s")
+    return 0 if right == len(faults) else 1
 
 
 if __name__ == "__main__":

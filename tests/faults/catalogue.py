@@ -1,6 +1,6 @@
 """Every planted fault: what users met, how the server does it, and what we have to say of it.
 
-What a naive harness says is not listed: the bench measures it. Threads are named as `project#number`.
+Threads are named as `project#number`.
 """
 
 import time

@@ -3,8 +3,7 @@
     python -m tests.faults.server --list
     python -m tests.faults.server --fault truncates_head --port 8000
 
-It answers at `/v1` with the fault it was started with, and at `/FAULT/v1` and `/FAULT/SESSION/v1` with any other; a
-session is a client with a memory of its own.
+It answers at `/v1` with the fault it was started with, and at `/FAULT/v1` with any other.
 """
 
 import argparse
@@ -29,29 +28,23 @@ class Desk:
 
     tokenizer: Tokenizer
     default: str
-    sessions: dict[tuple[str, str], Session] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
     url: str = ""
 
-    def session(self, fault, name):
-        """The memory of one client with one fault."""
-        return self.sessions.setdefault((fault, name), Session())
+    def session(self, fault):
+        """What a server with this fault remembers."""
+        return self.sessions.setdefault(fault, Session())
 
-    def base_url(self, fault, session):
+    def base_url(self, fault):
         """Where a client finds a fault."""
-        return f"{self.url}/{fault}/{session}/v1"
-
-    def find(self, path):
-        """(fault, session, what is asked) of a path such as `/FAULT/SESSION/v1/models`."""
-        parts = path.partition("?")[0].strip("/").split("/")
-        fault = parts.pop(0) if parts[0] in CATALOGUE else self.default
-        known = ("v1", "props", "api", "health", "tokenize", "")
-        session = parts.pop(0) if parts and parts[0] not in known else "default"
-        return fault, session, "/".join(parts)
+        return f"{self.url}/{fault}/v1"
 
     def answer(self, request):
-        """What goes out for a request."""
-        fault, session, path = self.find(request.path)
+        """What goes out for a request, to a path such as `/FAULT/v1/models`."""
+        fault, _, path = request.path.partition("?")[0].strip("/").partition("/")
+        if fault not in CATALOGUE:
+            fault, path = self.default, f"{fault}/{path}"
         behaviour = CATALOGUE[fault].behaviour
         if behaviour.everywhere is not None:
             return behaviour.everywhere
@@ -62,7 +55,7 @@ class Desk:
             return turns.as_json(row if path != "v1/models" else {"object": "list", "data": [row]})
         if request.method == "GET" or path not in _POSTS:
             return turns.error(404, f"no such path: {request.path}")
-        memory = self.session(fault, session)
+        memory = self.session(fault)
         try:
             turn = turn_of(request.body, chat=_POSTS[path], session=memory, tokenizer=self.tokenizer)
         except (ValueError, KeyError, TypeError) as error:

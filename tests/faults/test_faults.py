@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.faults.bench import complaints, finish, naive, start, summary
+from tests.faults.bench import complaints, pool, start, summary
 from tests.faults.catalogue import CATALOGUE
-from tests.faults.runs import ROOT, pool
 from tests.faults.server import main, running
+from tests.source import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def one_of_each_class():
 def test_is_classified_right_in_every_cell(name, desk, run):
     fault = CATALOGUE[name]
     ran = run(fault)
-    wrong = finish(fault, desk, ran)
+    wrong = complaints(fault, ran, desk.session(name).seen)
     assert not wrong, "\n".join([summary(ran), *wrong])
 
 
@@ -63,17 +63,9 @@ def test_the_rows_of_the_docs_are_faults_of_the_catalogue():
     assert [fault.number for fault in CATALOGUE.values() if fault.number] == list(range(1, 101))
 
 
-@pytest.mark.slow
-def test_the_naive_harness_scores_what_it_is_told_and_sees_nothing_wrong_with_a_truncated_prompt(desk):
-    shares = {name: naive(CATALOGUE[name], desk) for name in ("honest", "longer_number", "refuses", "truncates_head")}
-    assert shares == {
-        "honest": "100 %", "longer_number": "100 %", "refuses": "0 %", "truncates_head": "83 %",
-    }  # fmt: skip
-
-
 def test_the_bench_complains_of_a_report_that_is_not_of_this_fault(desk, run):
     fault = CATALOGUE["refuses"]
-    ran, seen = run(fault), desk.session("refuses", "ours").seen
+    ran, seen = run(fault), desk.session("refuses").seen
     first, *others = ran.records
     wrong_cell = replace(ran, records=[first | {"outcome": "wrong"}, *others])
 

@@ -89,7 +89,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Session:
-    """What a server remembers of one client: a fault with memory (a cache, a storm) starts afresh for each.
+    """What a server with one fault remembers.
 
     `seen`: by the sha256 of the rendered prompt, as our own records name it.
     """
