@@ -64,7 +64,7 @@ class Project:
         named = () if any(arg.startswith("--run-name") for arg in args) else (f"--run-name={name}",)
         # syrupy, which the harness's own tests use, puts its own exit code over that of a run.
         quick = ("-pno:cacheprovider", "-pno:syrupy", *(["-pno:hypothesispytest"] * process))
-        # Every table is in what tests read; tests/plugin/results/test_endings.py has the short end that users see.
+        # Every table is in what tests read; tests/plugin/running/test_running.py has the short end that users see.
         whole = () if any(re.fullmatch(r"-[qv]+", arg) for arg in args) else ("-v",)
         return run(*quick, *whole, *GRID, f"--model={model}", *named, *args)
 

@@ -99,18 +99,27 @@ def write_rows(path, rows):
     return path
 
 
-def records_of(outcome, **fields):
-    """Records of 12 samples at 1000 and 4000 tokens; `outcome` says what became of each (length, repeat)."""
-    unscored = {"scorer": "", "scorer_version": 0}
+def grid_of(lengths=(1000,), depths=(50.0,), repeats=1, outcome="found", **fields):
+    """A record of each length, depth and repeat; `outcome` may be a function of the three."""
     return [
         new_record(
-            **{"length": length, "repeat": repeat, "outcome": outcome(length, repeat)}
-            | (unscored if outcome(length, repeat) in ("error", "skipped") else {})
+            **{"length": length, "depth": depth, "repeat": repeat}
+            | {"outcome": outcome(length, depth, repeat) if callable(outcome) else outcome}
             | fields
         )
-        for length in (1000, 4000)
-        for repeat in range(12)
+        for length in lengths
+        for depth in depths
+        for repeat in range(repeats)
     ]
+
+
+def records_of(outcome, **fields):
+    """Records of 12 samples at 1000 and 4000 tokens; `outcome` says what became of each (length, repeat)."""
+    records = grid_of((1000, 4000), repeats=12, outcome=lambda length, _, repeat: outcome(length, repeat), **fields)
+    for record in records:
+        if record.outcome in ("error", "skipped"):
+            record.scorer, record.scorer_version = "", 0
+    return records
 
 
 def run_of(folder, right=12, *, failed=0, day=0, planned=None, manifest=None, **fields):

@@ -1,15 +1,8 @@
-"""Records, trials and panels for the tests of statistics and reports."""
+"""Trials and panels for the tests of statistics and reports."""
 
 import pytest
 
 from needlework.results.statistics.panels import ScoredTrial, panels_of
-from tests.results.builders import new_record
-
-
-@pytest.fixture(scope="session")
-def make_record():
-    """Build a record; every field can be given."""
-    return new_record
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,21 @@
 
 import csv
 import json
+import os
 import re
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from needlework.core.record import PromptFacts
 from needlework.results.compare.collect import collect_models, collect_runs
-from tests.results.builders import exit_code, new_record, output, refusal, run_of
+from tests.results.builders import exit_code, grid_of, new_record, output, refusal, run_of
 from tests.results.builders import write_run as write_records
+from tests.source import ROOT
 
 
 @pytest.fixture
@@ -19,19 +24,12 @@ def write_run(tmp_path):
     """Write a run of 2 lengths x 3 depths x 12 repeats; `fails` says which (length, depth) are wrong."""
 
     def write(name, fails=lambda *_: False, *, prompt="p", manifest=None, **fields):
-        records = [
-            new_record(
-                length=length,
-                depth=depth,
-                repeat=repeat,
-                outcome="error" if (length, depth) == (8000, 100.0) else "wrong" if fails(length, depth) else "found",
-                prompt={"sha256": f"{prompt} {length} {depth} {repeat}", "filler_sha256": prompt, "tokens": 980},
-                **fields,
-            )
-            for length in (1000, 8000)
-            for depth in (0.0, 50.0, 100.0)
-            for repeat in range(12)
-        ]
+        def outcome(length, depth, _):
+            return "error" if (length, depth) == (8000, 100.0) else "wrong" if fails(length, depth) else "found"
+
+        records = grid_of((1000, 8000), (0.0, 50.0, 100.0), 12, outcome, **fields)
+        for each in records:
+            each.prompt = PromptFacts(sha256=f"{prompt} {each.id}", filler_sha256=prompt, tokens=980)
         return write_records(tmp_path / name, records, manifest=manifest)
 
     return write
@@ -99,11 +97,8 @@ def test_other_prompts_are_refused_unless_allowed(write_run, tmp_path, capsys):
 
 def test_a_smaller_window_stands_first_and_fails_if_wanted(tmp_path, capsys):
     for name, window, planned in (("base", 8192, None), ("small", 1024, 30)):
-        records = [
-            new_record(length=length, repeat=repeat, outcome="skipped" if length > window else "found")
-            for length in (500, 2000)
-            for repeat in range(12)
-        ]
+        records = grid_of((500,), repeats=12)
+        records += grid_of((2000,), repeats=12, outcome="found" if window > 2000 else "skipped")
         manifest = {"models": {"mock": {"window": window}}}
         write_records(tmp_path / name, records, planned=planned, manifest=manifest)
     base, small = tmp_path / "base", tmp_path / "small"
@@ -346,3 +341,25 @@ def test_runs_that_cannot_be_ranked_or_put_in_order_are_refused_in_one_line(
             run_of(tmp_path / name, **fields)
 
     assert message in refusal(capsys, *words.split())
+
+
+HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")
+
+
+@pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"]])
+def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(tmp_path, words):
+    for name in ("a", "b"):
+        records = [new_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
+        write_records(tmp_path / name, records)
+    argv = [*words, *(["--format", "svg"] if words[0] != "rescore" else [])]
+    code = (
+        f"import sys, needlework; assert needlework.main({argv!r}) == 0; assert not {{*{HEAVY!r}}} & {{*sys.modules}}"
+    )
+    plain = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=plain, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.decode("ascii")
+    assert said.strip()
+    if words[0] == "rescore":
+        assert " ? niah ? code" in said

@@ -1,4 +1,4 @@
-"""Running cells: selection, lengths, plan, what is printed, what is written, what is let go of."""
+"""Running cells: selection, lengths, plan, what is written and let go of; the end on a screen; what is refused."""
 
 import csv
 import io
@@ -153,3 +153,167 @@ def test_a_server_is_asked_for_its_windows_and_the_smallest_holds_for_all_models
         project.run(*given, "--model=openai:large", model="openai:m")
     lengths = {(record["model"], record["length"]) for record in project.records()}
     assert lengths == {("openai:m", 700), ("openai:large", 700)}
+
+
+# -- the end: a screen at most, whatever the terminal; `-v` has everything ----------------------------------------
+
+USUAL = "-qv"  # neither quiet nor verbose: the tests' project adds -v where nothing is said
+
+
+def below_progress(result):
+    lines = result.stdout.lines
+    last = max(at for at, line in enumerate(lines) if "[100%]" in line)
+    return lines[last + 1 :]
+
+
+def test_a_run_ends_with_a_sentence_its_grid_and_its_report(project, pictures):
+    result = project.run(USUAL, model="mock:middle")
+
+    lines = below_progress(result)
+    assert len(lines) <= 25
+    parts = [
+        "mock:middle *",
+        "mock:middle*niah*code",
+        "depth*",
+        "*n  *",
+        "report: results/runs/r/report.html*",
+        "*6 scored*",
+    ]
+    result.stdout.fnmatch_lines(parts)
+    assert not any(line.endswith((".png", ".svg", ".csv")) for line in lines)
+    folder = "results/runs/r"
+    prompt = f"needlework prompt {folder} niah-len400-depth50-code-r0 prints what the model saw"
+    hint = f"next: open {folder}/report.html (a click on a cell shows its answers); {prompt}"
+    project.run("-v", model="mock:middle").stdout.fnmatch_lines(
+        [f"{folder}/report.html", f"{folder}/summary.json", f"{folder}/cells.csv", f"{folder}/heatmap-*.png", hint]
+    )
+
+
+def test_errors_that_are_alike_are_shown_once_and_counted(project):
+    result = project.run(USUAL, "--judge=mock:perfect", "--scorer=judge_documents")
+    lines = below_progress(result)
+
+    assert len(lines) <= 25
+    assert sum(line.startswith("ERROR") for line in lines) == 1
+    assert any(line.startswith("6 of 6: the judge's replies cannot be read: ") for line in lines)
+    result.stdout.fnmatch_lines(["*6 error*"])
+
+
+def test_no_line_is_wider_than_the_terminal(project, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    result = project.run(USUAL, "--gate=score >= 0.9", "--lengths=400:1200:9", model="mock:middle")
+
+    ours = [line for line in below_progress(result) if not line.startswith("FAIL")]  # pytest's own, of the gate
+    assert not [line for line in ours if len(line) > 40 and "report.html" not in line]
+    assert "\x1b" not in result.stdout.str()
+
+
+def test_another_encoding_takes_every_line(project, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    result = project.run(USUAL, model="mock:middle", process=True)
+
+    assert result.ret == 0
+    result.stdout.re_match_lines([r".* 707707 +\[100%\]", r"mock:middle \| niah \| code"])
+    assert not any(word in result.stdout.str() + result.stderr.str() for word in ("Traceback", "\\u25"))
+
+
+# -- pytest-benchmark's options and cells ------------------------------------------------------------------------
+
+TWO_CELLS = ("--lengths=400", "--depths=0,50")
+
+
+def test_benchmark_only_measures_the_cells_and_no_replayed_answers_and_skip_asks_nothing(project, monkeypatch):
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would take it for its own run's
+    assert project.run("--benchmark-skip", *TWO_CELLS).ret == 0
+    assert not (project.runs / "r" / "results.json").exists()
+
+    result = project.run("--benchmark-only", *TWO_CELLS)
+    assert [record["outcome"] for record in project.records()] == ["found", "found"]
+    result.stdout.fnmatch_lines(["Latency by length", "*length*n*latency s*p95*", "*400*2*", "*latency?niah-len400?*"])
+
+    result = project.run("--benchmark-columns=median", *TWO_CELLS)
+    result.stdout.fnmatch_lines(["*2 of 2 answers were measured in an earlier session"])
+    result.stdout.no_fnmatch_line("*latency?niah-len400?*")
+
+
+# -- what a run cannot do: one line, exit code 4 and no results, with workers too ----------------------------------
+
+NO_CORPUS = ("--corpus=nowhere",)
+LOCAL = ("--model=smollm2", "-n2")
+BARS = ("--adaptive", "--adaptive-bar=relative", "--lengths=400")
+WRONG = [
+    # While options become settings.
+    (("--lengths=4x",), "--lengths: '4x': give whole tokens"),
+    (("--lengths=windows",), "--lengths: 'windows': give whole tokens"),
+    (("--preset=nope",), "--preset: 'nope'"),
+    (("--run-name=a/b",), "--run-name: 'a/b'"),
+    (("--config=nowhere.toml",), "--config"),
+    (("--task=doc_position",), "--preset own-documents has it"),
+    (("--shard=0/2",), "--shard: '0/2': write I/N, "),
+    (("--shard=3/2",), "--shard: '3/2': write I/N, "),
+    (("--shard=half",), "--shard: 'half': write I/N, "),
+    (("--shard=1/2", "--shard=2/2"), "--shard: '1/2, 2/2': is given 2 times; give one"),
+    (("--shard=1/2", "--gate=score > 0.5", "--top-up=9"), "--top-up: '9': asks for what a whole run "),
+    (("--top-up=5",), "--top-up: '5'"),
+    (("--baseline=x",), "--baseline: 'x'"),
+    (("--top-up=-1",), "--top-up: '-1': give a whole number"),
+    (("--power=drop=0.1",), "--power: 'drop=0.1': is told before a run: give --plan too"),
+    (("--plan", "--power=fall=0.1"), "write drop=0.05"),
+    (("--adaptive=some",), "--adaptive: 'some': use one of quick, normal, careful"),
+    (("--adaptive", "--shard=1/2"), "--adaptive: 'normal': does not go with --shard"),
+    (("--adaptive", "--gate=score >= 0.9"), "--adaptive: 'normal': does not go with --gate"),
+    (("--adaptive", "--limit=1"), "--adaptive: 'normal': does not go with --limit"),
+    (("--adaptive", "--stability=2"), "--adaptive: 'normal': does not go with --stability"),
+    (("--adaptive", "--adaptive-bar=most"), "--adaptive-bar: 'most': give a score in percent"),
+    (("--load=1,4", "--model=smollm2"), "--load: '1,4': smollm2 is no served model"),
+    (("--load=1,a",), "--load: '1,a': give numbers of requests in flight"),
+    # While the run is prepared.
+    (NO_CORPUS, "'nowhere'"),
+    (("--needle-set=nowhere",), "--needle-set: 'nowhere'"),
+    (("--model=nowhere",), "--model: 'nowhere'"),
+    (("--model=mock:dance",), "dance"),
+    (("--model-arg=dtyp=1",), "dtyp"),
+    (("--prompt=nowhere",), "--prompt: 'nowhere'"),
+    (("--lengths=60,400",), "--lengths: '60': too short for niah at 60 (from --lengths "),
+    (("--lengths=60",), "use at least "),
+    (("--max-cost=1",), "--max-cost: '1': what does mock:perfect cost?"),
+    (("--lengths=4k,window",), "the window of mock:perfect is not known: say it, --model-arg window=32768"),
+    (("--gate=score",), "--gate: 'score': write"),
+    (("--gate=score >= 1",), "no number of trials shows"),
+    (("--gate=drop <= 0.1",), "give --baseline RUN"),
+    (("--scorer=nowhere",), "--scorer: 'nowhere'"),
+    (("--scorer=judge_evalscope",), "give --judge SPEC"),
+    (("--scorer=judge_evalscope", "--judge=nosuch"), "--judge: 'nosuch'"),
+    (("--scorer=judge_evalscope", "--judge=openai:gpt"), "--judge"),
+    (("--scorer=judge_evalscope", "--judge=mock:no-such-behaviour"), "no-such-behaviour"),
+    (("--judge=mock:perfect", "--judge-prompt=nowhere"), "No such file"),
+    (("--judge=mock:perfect", "--judge-prompt=conftest.py"), "no {answer}"),
+    (("--results-dir=/dev/null/x",), "--results-dir"),
+    # Where cells are chosen.
+    (BARS, "--adaptive-bar: 'relative': needs a length"),
+    (("--adaptive", "--adaptive-tokens=1k"), "a first look at niah takes 4,800"),
+    (("--adaptive", "-k", "len400"), "--adaptive: 'niah code': -k and node ids select some of its cells"),
+    # Before the workers start.
+    (
+        ("--gpus-per-worker=2", *LOCAL),
+        "--gpus-per-worker: '2': spreads a model over its cards by",
+    ),
+    (("--gpus-per-worker=9", "--model-arg=device_map=auto", *LOCAL), "--gpus-per-worker: '9': this machine shows "),
+    # By the workers, and told once.
+    ((*NO_CORPUS, "-n1"), "'nowhere'"),
+    (("--needle-set=nowhere", "-n1"), "--needle-set: 'nowhere'"),
+    (("--model=nowhere", "-n1"), "--model: 'nowhere'"),
+]
+
+
+@pytest.mark.parametrize(("args", "line"), WRONG)
+def test_one_line_and_nothing_is_written(project, monkeypatch, args, line):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = project.run(*args)
+
+    everything = result.stdout.str() + result.stderr.str()
+    assert result.ret == 4
+    assert line in everything
+    assert result.stderr.str().count(line) <= 1, "once, and not for each file with cells"
+    assert not any(word in everything for word in ("ERROR collecting", "Traceback", "INTERNALERROR"))
+    assert not list(project.runs.glob("*/results.json"))

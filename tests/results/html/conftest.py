@@ -1,31 +1,31 @@
 """A real browser: Debian's chromium and chromium-driver, driven by selenium."""
 
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-
 import pytest
 
 from tests.chromium import Page, chromium_driver
+from tests.loopback import HttpAnswer, http_server
 
 
 class Browser(Page):
     """A page in a browser, and what the tests ask it."""
 
-    def __init__(self, driver, folder, address, requests):
+    def __init__(self, driver):
         super().__init__(driver)
-        self._folder = folder
-        self._address = address
-        self.requests = requests
+        self.text, self.address, self.requests = "", "", []
+
+    def answer(self, request):
+        self.requests.append(request.path)
+        # The tests write one page after another to one address.
+        return HttpAnswer(self.text, kind="text/html", headers={"Cache-Control": "no-store"})
 
     def show(self, text, *, width=1280, dark=False, media="", unfold=True):
         """Open a page, wait until it has unpacked its trials, and `unfold` what is closed."""
-        (self._folder / "report.html").write_text(text, encoding="utf-8")
+        self.text = text
         self.requests.clear()
         self.look(width=width, dark=dark, media=media)
         self.driver.get("about:blank")  # a click of the last page may still rest over a cell
         self.driver.get_log("browser")
-        self.driver.get(f"{self._address}/report.html")
+        self.driver.get(f"{self.address}/report.html")
         self.driver.set_script_timeout(30)
         self.driver.execute_async_script("""
             const done = arguments[arguments.length - 1];
@@ -47,22 +47,7 @@ class Browser(Page):
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """A browser that shows the pages it is given; skips where there is none."""
-    folder = tmp_path_factory.mktemp("page")
-    asked: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, format, *args):  # noqa: A002
-            asked.append(self.path)
-
-        def end_headers(self):
-            self.send_header("Cache-Control", "no-store")  # the tests write one page after another to one address
-            super().end_headers()
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        with chromium_driver(tmp_path_factory.mktemp("profile")) as driver:
-            yield Browser(driver, folder, f"http://127.0.0.1:{server.server_port}", asked)
-    finally:
-        server.shutdown()
-        server.server_close()
+    with chromium_driver(tmp_path_factory.mktemp("profile")) as driver:
+        browser = Browser(driver)
+        with http_server(browser.answer) as browser.address:
+            yield browser

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from needlework.results.statistics.panels import OUTCOMES
+from tests.results.builders import new_record
 
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
 EVIL = "<img src=x onerror=alert(1)></script><!--<script>\x00\x1b[31m\x1b]0;title\x07\ud800\u202e\u2028\u2029]]>&amp;"
@@ -66,7 +67,7 @@ class Page(HTMLParser):
         return [row[3:] for row in self.details()]
 
 
-def grid(make_record, columns, rows):
+def grid(columns, rows):
     """`columns` x `rows` trials, each with a hash, which cannot be packed; the far middle is wrong."""
     records = []
     for column, row in product(range(columns), range(rows)):
@@ -75,15 +76,31 @@ def grid(make_record, columns, rows):
         at = {"length": 1000 * (column + 1), "depth": depth, "outcome": "found" if found else "wrong"}
         needle = {"depth": depth, "before": digest, "text": "The code is 4711.", "after": digest[::-1]}
         prompt = {"tokens": 980, "sha256": digest, "needles": [needle]}
-        records.append(make_record(**at, key=digest, prompt=prompt))
+        records.append(new_record(**at, key=digest, prompt=prompt))
     return records
 
 
-def one_of_each(make_record):
+def one_of_each():
     return [
-        make_record(length=1000 * (number + 1), outcome=outcome, response={"text": f"text of {outcome}"})
+        new_record(length=1000 * (number + 1), outcome=outcome, response={"text": f"text of {outcome}"})
         for number, outcome in enumerate(OUTCOMES)
     ]
+
+
+def hostile(text, **fields):
+    """A record with this text in each field that is shown."""
+    names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
+    needle = {"name": text, "depth": 50.0, "before": text, "text": text, "after": text}
+    structured = {
+        "expected": [text],
+        "response": {"text": text, "reasoning": text, "finish_reason": text},
+        "error": {"kind": text, "message": text},
+        "details": {"flags": [text], "score": {text: [text]}},
+        "reference": {text: text},
+        "prompt": {"tokens": 1, "template": text, "sha256": text, "needles": [needle]},
+        "timing": {"worker": text},
+    }
+    return new_record(**dict.fromkeys(names, text) | structured | fields)
 
 
 def texts_in(value):

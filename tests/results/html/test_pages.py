@@ -19,16 +19,16 @@ from needlework.results.html.report import html_text
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import COLORS, between
-from tests.results.builders import changed
-from tests.results.html.pages import EVIL, Page, grid, one_of_each, texts_in
+from tests.results.builders import changed, grid_of, new_record
+from tests.results.html.pages import EVIL, Page, grid, hostile, one_of_each, texts_in
 
 
 def text_of(records, **options):
     return html_text(run_report(records), title="x", **options)
 
 
-def test_one_file_that_needs_nothing_else(make_record):
-    text = html_text(run_report(one_of_each(make_record), notes=["drop 3 % <b>"]), title="Nightly <run>")
+def test_one_file_that_needs_nothing_else():
+    text = html_text(run_report(one_of_each(), notes=["drop 3 % <b>"]), title="Nightly <run>")
     page = Page(text)
     attributes = [attributes for _, attributes in page.elements]
 
@@ -53,33 +53,26 @@ def test_one_file_that_needs_nothing_else(make_record):
 
 
 @pytest.mark.parametrize("colors", ["viridis", "red-yellow-green"])
-def test_colours_are_those_of_the_pictures(make_record, colors):
-    style = Page(text_of([make_record()], colors=colors)).inside("style")[0]
+def test_colours_are_those_of_the_pictures(colors):
+    style = Page(text_of([new_record()], colors=colors)).inside("style")[0]
 
     for value in (0, 37, 100):
         assert f".c{value}{{background-color:#{bytes(between(COLORS[colors], value / 100)).hex()};" in style
 
 
 @pytest.mark.parametrize("limit", [3_000_000, 63_000])
-def test_equal_records_give_equal_bytes_in_any_order(make_record, limit):
-    records = [*grid(make_record, 6, 5), *one_of_each(make_record)]
+def test_equal_records_give_equal_bytes_in_any_order(limit):
+    records = [*grid(6, 5), *one_of_each()]
     first, second = (text_of(each, limit_bytes=limit) for each in (records, records[::-1]))
     assert first == second
     assert ("Shortened." in second) == (limit < 100_000)
 
 
-def test_statistics_and_heads_have_their_meaning(make_record):
+def test_statistics_and_heads_have_their_meaning():
     """Two panels of 2 lengths x 3 depths x 12 repeats; the middle of one fails."""
-    records = [
-        make_record(
-            task=task, length=length, depth=depth, repeat=i, outcome="wrong" if task == "a" and depth == 50 else "found"
-        )
-        for task in ("a", "b")
-        for length in (1000, 8000)
-        for depth in (0.0, 50.0, 100.0)
-        for i in range(12)
-    ]
-    page = Page(text_of(records))
+    asked = ((1000, 8000), (0.0, 50.0, 100.0), 12)
+    weak = grid_of(*asked, lambda _, depth, __: "wrong" if depth == 50 else "found", task="a")
+    page = Page(text_of([*weak, *grid_of(*asked, task="b")]))
     heads = {str(a["href"]).removeprefix("#") for tag, a in page.elements if tag == "a" and a.get("class") == "term"}
     entries = {str(a["id"]) for tag, a in page.elements if tag == "dd" and "id" in a}
 
@@ -89,17 +82,17 @@ def test_statistics_and_heads_have_their_meaning(make_record):
     assert any(text.startswith("lost in the middle (12 samples), p ") for text in page.inside("bdi"))
 
 
-def test_every_fact_of_a_trial_is_in_the_details(make_record):
+def test_every_fact_of_a_trial_is_in_the_details():
     """A tokenizer's marks between special tokens are left out around needles, other controls are shown."""
     needle = {"name": "n", "requested": 50.0, "depth": 49.9, "tokens_before": 7, "tokens": 3, "text": "It is 4711."}
     around = {"before": "x" * 300 + "\x1b", "after": "\ufdd0<|im_end|>"}
     response = {"text": "full text", "reasoning": "thoughts", "finish_reason": "length", "prompt_tokens": 979}
     prompt = {"tokens": 980, "slack": 2, "sha256": "a" * 64}
-    record = make_record(
+    record = new_record(
         id="niah-r0", outcome="wrong", why="no match", answer="final", response=response, details={"flags": ["odd"]},
         prompt=prompt | {"template": "chat", "needles": [needle | around]},
     )  # fmt: skip
-    error = make_record(outcome="error", repeat=1, response={}, error={"kind": "timeout", "message": "120 s"})
+    error = new_record(outcome="error", repeat=1, response={}, error={"kind": "timeout", "message": "120 s"})
     page = Page(text_of([record, error]))
     wrong, failed = page.trials()
 
@@ -116,13 +109,13 @@ def test_every_fact_of_a_trial_is_in_the_details(make_record):
     assert page.data()["stats"][0] == [1, 0, None, None, [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]]
 
     needed = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")  # of older files
-    bare: Any = {name: value for name, value in to_builtins(make_record()).items() if name in needed}
+    bare: Any = {name: value for name, value in to_builtins(new_record()).items() if name in needed}
     assert Page(text_of([record_of(bare)])).trials()[0]["outcome"] == "found"
 
 
-def test_a_megabyte_of_text_is_cut_with_a_mark(make_record):
+def test_a_megabyte_of_text_is_cut_with_a_mark():
     response = {"text": "begin " + "<" * 1_000_000 + " end"}
-    text = text_of([make_record(outcome="wrong", response=response)])
+    text = text_of([new_record(outcome="wrong", response=response)])
     head, left_out, tail = Page(text).trials()[0]["response"]["text"]
 
     assert len(text) < 100_000
@@ -130,8 +123,8 @@ def test_a_megabyte_of_text_is_cut_with_a_mark(make_record):
     assert len(head) + left_out + len(tail) == len(response["text"])
 
 
-def test_what_was_found_is_left_out_first_scattered_and_the_page_says_so(make_record):
-    records = grid(make_record, 30, 12)
+def test_what_was_found_is_left_out_first_scattered_and_the_page_says_so():
+    records = grid(30, 12)
     for number, record in enumerate(records):  # texts that cannot be packed
         words = range(5 if record.score else 16)
         record.response.text = " ".join(sha256(f"{number} {i}".encode()).hexdigest() for i in words)
@@ -159,19 +152,10 @@ def test_what_was_found_is_left_out_first_scattered_and_the_page_says_so(make_re
     assert "details of 25 of 25 trials" in " ".join(none.inside("div"))
 
 
-def test_nothing_that_a_model_says_becomes_markup(make_record):
-    fields = dict.fromkeys(("model", "task", "needle", "why", "question", "answer", "scorer", "id", "key"), EVIL)
-    hostile = make_record(
-        **fields,
-        expected=[EVIL],
-        response={"text": EVIL, "reasoning": EVIL},
-        error={"kind": EVIL, "message": EVIL},
-        details={"score": {EVIL: [EVIL]}},
-        prompt={"needles": [{"depth": 50.0, "name": EVIL, "before": EVIL, "text": EVIL, "after": EVIL}]},
-    )
-    first, second = compare_runs({EVIL: [hostile], f"{EVIL} again": [hostile]})
+def test_nothing_that_a_model_says_becomes_markup():
+    first, second = compare_runs({EVIL: [hostile(EVIL)], f"{EVIL} again": [hostile(EVIL)]})
     compared_twice = comparison_html((first, replace(second, parts=(EVIL,), label=EVIL)), title=EVIL)
-    for text in (compared_twice, html_text(run_report([hostile], notes=[EVIL]), title=EVIL)):
+    for text in (compared_twice, html_text(run_report([hostile(EVIL)], notes=[EVIL]), title=EVIL)):
         page = Page(text)
         assert page.tags().count("script") == 3
         assert "img" not in page.tags()
@@ -187,29 +171,14 @@ def test_nothing_that_a_model_says_becomes_markup(make_record):
     assert text.encode()
 
 
-@pytest.fixture(scope="module")
-def structure(make_record):
-    return Page(html_text(run_report([make_record(timing={}, response={"text": "x"})], notes=["y"]), title="x")).tags()
+@given(text=st.text(st.characters(codec=None), max_size=40))
+def test_any_text_in_any_field_changes_texts_only(text):
+    def shown(text):
+        return Page(html_text(run_report([hostile(text)], notes=[text or "y"]), title=text))
 
+    page = shown(text and f"{text}~")  # no name of ours, such as a task's, which has sections of its own
 
-@given(texts=st.lists(st.text(st.characters(codec=None), max_size=40), min_size=12, max_size=12))
-def test_any_text_in_any_field_changes_texts_only(make_record, structure, texts):
-    texts = [text and f"{text}~" for text in texts]  # no name of ours, such as a task's, which has sections of its own
-    names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
-    needle = {"depth": 50.0, "name": texts[5], "before": texts[6], "text": texts[7], "after": texts[8]}
-    record = make_record(
-        **dict(zip(names, texts, strict=False)),
-        expected=texts[:2],
-        response={"text": texts[10], "finish_reason": texts[3]},
-        prompt={"sha256": texts[4], "needles": [needle], "note": texts[6]},
-        timing={"worker": texts[7]},
-        details={"score": {texts[8]: texts[9]}},
-    )
-    text = html_text(run_report([record], notes=[texts[0] or "y"]), title=texts[11])
-    page = Page(text)
-
-    assert text.encode()
-    assert page.tags() == structure
+    assert page.tags() == shown("x").tags()
     assert len(page.trials()) == 1
     assert not any(re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", each) for each in texts_in(page.details()))
 
@@ -219,8 +188,8 @@ def page_of(first, second, parts=(), **options):
     return Page(comparison_html((old, replace(new, parts=parts)), title="new − old", **options))
 
 
-def test_trials_that_both_judge_alike_are_left_out_first(make_record):
-    first = grid(make_record, 30, 12)
+def test_trials_that_both_judge_alike_are_left_out_first():
+    first = grid(30, 12)
     second = [changed(record, response={"text": f"{i} " * 40}) for i, record in enumerate(first)]
     for record in second[100:110]:
         record.outcome, record.score = ("found", 1.0) if record.outcome == "wrong" else ("wrong", 0.0)

@@ -13,8 +13,8 @@ from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard import ModelRun, boards_of, entries_of
 from needlework.results.statistics.panels import OUTCOMES
 from needlework.results.statistics.run_report import run_report
-from tests.results.builders import exit_code, run_of
-from tests.results.html.pages import EVIL
+from tests.results.builders import exit_code, grid_of, new_record, run_of
+from tests.results.html.pages import EVIL, hostile
 from tests.results.snapshots.runs import RUNS, compared
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>\x1b[31m 你好 \u202eabc"
@@ -29,7 +29,7 @@ def page(records, **options):
 
 
 @pytest.fixture(scope="module")
-def records(make_record):
+def records():
     """4 lengths x 3 depths x 2 trials of one panel, every outcome, and one more panel."""
     made = []
     for number, (length, depth) in enumerate(product((1000, 2000, 4000, 8000), (0.0, 50.0, 100.0))):
@@ -39,8 +39,8 @@ def records(make_record):
             "response": {"text": f"answer {number}" if number else PLANTED},
             "prompt": {"tokens": 980, "slack": 1, "sha256": "f" * 64, "needles": [needle]},
         }
-        made += [make_record(length=length, depth=depth, repeat=repeat, **fields) for repeat in range(2)]
-    return [*made, make_record(model="通义千问", needle="实习地点", response={"text": PLANTED})]
+        made += [new_record(length=length, depth=depth, repeat=repeat, **fields) for repeat in range(2)]
+    return [*made, new_record(model="通义千问", needle="实习地点", response={"text": PLANTED})]
 
 
 def test_it_loads_alone_and_nothing_but_our_own_script_runs(browser, records):
@@ -143,11 +143,9 @@ def test_dark_and_light_and_print(browser, records):
 
 @pytest.mark.parametrize("width", [320, 400, 1280])
 @pytest.mark.parametrize(("columns", "rows"), [(35, 35), (100, 20)])
-def test_wide_grids_scroll_inside_their_box(browser, make_record, width, columns, rows):
-    many = [
-        make_record(length=1000 * c + 1000, depth=100 * r / (rows - 1)) for c in range(columns) for r in range(rows)
-    ]
-    browser.show(page([*many, make_record(model="a-very-long-name-" * 8)]), width=width)
+def test_wide_grids_scroll_inside_their_box(browser, width, columns, rows):
+    many = grid_of([1000 * c + 1000 for c in range(columns)], [100 * r / (rows - 1) for r in range(rows)])
+    browser.show(page([*many, new_record(model="a-very-long-name-" * 8)]), width=width)
     overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
     assert browser.ask(overflow) == 0
@@ -172,21 +170,11 @@ def test_the_page_without_a_script_has_the_scores(browser, records):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_hostile_texts_of_every_size_in_every_field_run_nothing(browser, make_record, dark):
+def test_hostile_texts_of_every_size_in_every_field_run_nothing(browser, dark):
     """Markup, scripts, terminal escapes, NUL, halves of surrogates and ten megabytes, in each field that is shown."""
     evil = PLANTED + EVIL.replace("alert(1)", "document.title='pwned'")
-    names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
-    needle = {"name": evil, "depth": 50.0, "before": evil, "text": evil, "after": evil}
-    fields: dict[str, Any] = dict.fromkeys(names, evil) | {
-        "expected": [evil],
-        "error": {"kind": evil, "message": evil},
-        "details": {"flags": [evil]},
-        "reference": {evil: evil},
-        "prompt": {"tokens": 1, "template": evil, "sha256": evil, "needles": [needle]},
-        "timing": {"worker": evil},
-    }
     responses = [{"text": text, "reasoning": text, "finish_reason": evil} for text in (evil, evil + "<" * 10_000_000)]
-    records = [make_record(**fields, repeat=i, response=response) for i, response in enumerate(responses)]
+    records = [hostile(evil, repeat=i, response=response) for i, response in enumerate(responses)]
     text = html_text(run_report(records, notes=[evil]), title=evil)
     browser.show(text, dark=dark)
     title = browser.driver.title
@@ -206,17 +194,16 @@ def test_hostile_texts_of_every_size_in_every_field_run_nothing(browser, make_re
     assert browser.ask(overflow) == 0
 
 
-def answers(make_record):
-    """5 lengths x 5 depths of one task, as the default run has them."""
-    return [
-        make_record(length=length, depth=depth, outcome="wrong" if depth == 25 else "found", answer=f"at {length}")
-        for length in (500, 1000, 2000, 3000, 4000)
-        for depth in (0.0, 25.0, 50.0, 75.0, 100.0)
-    ]
+# 5 lengths x 5 depths of one task, as the default run has them.
+ANSWERS = grid_of(
+    (500, 1000, 2000, 3000, 4000),
+    (0.0, 25.0, 50.0, 75.0, 100.0),
+    outcome=lambda _, depth, __: "wrong" if depth == 25 else "found",
+)
 
 
-def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(browser, make_record):
-    browser.show(page(answers(make_record)), unfold=False)
+def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(browser):
+    browser.show(page(ANSWERS), unfold=False)
     browser.click("button.place", 2)
 
     assert "length 2,000 · depth 25 %" in browser.texts("#pane-title")[0]
@@ -224,9 +211,8 @@ def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(browser, 
     assert browser.ask("return document.activeElement.dataset.place") == "0,2,1"
 
 
-def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser, make_record):
-    lengths = [make_record(length=length, repeat=i, depth=50.0) for length in (1000, 2000, 4000) for i in range(3)]
-    browser.show(page(lengths), unfold=False)
+def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser):
+    browser.show(page(grid_of((1000, 2000, 4000), repeats=3)), unfold=False)
     browser.ask("document.querySelectorAll('.point')[1].focus()")
 
     assert "niah · code, 2k: 100 %" in browser.texts("#tip")[0]
@@ -235,8 +221,8 @@ def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser, mak
     assert len(browser.texts("#pane article")) == 3
 
 
-def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(browser, make_record):
-    browser.show(page(answers(make_record)))
+def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(browser):
+    browser.show(page(ANSWERS))
     browser.ask("document.querySelector('a.term[href*=score]').focus()")
 
     assert "How right the answers are" in browser.texts("#tip")[0]
@@ -266,26 +252,16 @@ MODELS = {"zeta/a-very-long-name-of-a-model-and-its-quantisation-q4_k_m": 0.25, 
 
 
 @pytest.fixture(scope="module")
-def text(make_record):
+def text():
     """2 lengths x 3 depths x 2 repeats; B fails at depth 50 of 8k and says something planted there."""
 
-    def run(second):
-        return [
-            make_record(
-                length=length,
-                depth=depth,
-                repeat=i,
-                outcome="wrong" if second and (length, depth) == (8000, 50.0) else "found",
-                response={"text": PLANTED if second else "It is 4711."},
-                why="no such value" if second else "",
-                prompt={"tokens": 980 + second, "sha256": "f" * 64},
-            )
-            for length in (1000, 8000)
-            for depth in (0.0, 50.0, 100.0)
-            for i in range(2)
-        ]
+    def run(said, tokens, fails, why):
+        prompt = {"tokens": tokens, "sha256": "f" * 64}
+        grid = ((1000, 8000), (0.0, 50.0, 100.0), 2, lambda *at: "wrong" if at[:2] == fails else "found")
+        return grid_of(*grid, response={"text": said}, why=why, prompt=prompt)
 
-    return comparison_html(compare_runs({"old": run(False), "new": run(True)}), title="B − A")
+    old, new = run("It is 4711.", 980, None, ""), run(PLANTED, 981, (8000, 50.0), "no such value")
+    return comparison_html(compare_runs({"old": old, "new": new}), title="B − A")
 
 
 def test_a_click_in_the_list_shows_both_answers_side_by_side(browser, text):
@@ -310,15 +286,14 @@ def test_a_click_in_the_list_shows_both_answers_side_by_side(browser, text):
 
 
 @pytest.fixture(scope="module")
-def board(make_record):
+def board():
     """Three models at six lengths."""
     runs = []
     for name, right in MODELS.items():
-        records = [
-            make_record(length=1000 * 2**power, repeat=repeat, outcome="found" if repeat < 16 * right else "wrong")
-            for power in range(6)
-            for repeat in range(16)
-        ]
+        lengths = [1000 * 2**power for power in range(6)]
+        records = grid_of(
+            lengths, repeats=16, outcome=lambda *at, right=right: "found" if at[2] < 16 * right else "wrong"
+        )
         entries = {entry.task: entry for entry in entries_of(records, {})}
         runs.append(ModelRun(name, name, name, entries, link="../x/report.html"))
     return sections_html(board_sections(boards_of(runs)), title="Leaderboard", lead="", notes=["one run is left out"])

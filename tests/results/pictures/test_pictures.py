@@ -24,15 +24,15 @@ from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.panels import ScoredTrial, panels_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import COLORS, DIFFERENCES, between, dark
-from tests.results.builders import asked, changed
+from tests.results.builders import asked, changed, new_record
 
 
-def test_heatmaps_of_one_box_and_lines_of_documents_are_left_out(make_record):
+def test_heatmaps_of_one_box_and_lines_of_documents_are_left_out():
     def drawn(records):
         return len(telling_panels(summarise(records)))
 
-    assert drawn([make_record(repeat=i) for i in range(3)]) == 0
-    assert drawn([make_record(length=length) for length in (1000, 2000)]) == 1
+    assert drawn([new_record(repeat=i) for i in range(3)]) == 0
+    assert drawn([new_record(length=length) for length in (1000, 2000)]) == 1
     assert drawn([asked(0, depth=d) for d in (0.0, 50.0)] + [asked(0, "wrong", task="doc_size", length=2000)]) == 0
 
 
@@ -169,18 +169,18 @@ def test_file_names_are_safe_short_and_distinct(small_panel, tmp_path):
     assert len({path.name.casefold() for path in paths}) == len(models)
 
 
-def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(make_record, tmp_path):
+def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(tmp_path):
     (tmp_path / "heatmap-niah-code-mock.png").write_text("old")
-    write_files(tmp_path, run_report([make_record()]))
+    write_files(tmp_path, run_report([new_record()]))
 
     assert not [*tmp_path.glob("*.png"), *tmp_path.glob("*.svg")]
     assert (tmp_path / "report.html").is_file()
 
 
-def test_bars_have_every_model_in_every_row(make_record, tmp_path, capsys):
+def test_bars_have_every_model_in_every_row(tmp_path, capsys):
     def run(name, model, *tasks):
-        records = [make_record(model=model, task=task, depth=None) for task in tasks]
-        records.append(make_record(model=model, task="niah", depth=None, repeat=1, outcome="wrong"))
+        records = [new_record(model=model, task=task, depth=None) for task in tasks]
+        records.append(new_record(model=model, task="niah", depth=None, repeat=1, outcome="wrong"))
         write_json(tmp_path / name / "results.json", run_report(records))
         return str(tmp_path / name)
 

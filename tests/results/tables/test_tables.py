@@ -28,7 +28,7 @@ from needlework.results.tables.terminal import (
     terminal_heatmaps,
     unscored_lines,
 )
-from tests.results.builders import new_record
+from tests.results.builders import grid_of, new_record
 
 LINES = [
     "mock · niah · code",
@@ -98,8 +98,7 @@ def lines_of(records, width=80, last=0, *, quiet=False):
 
 
 def grid(**fields):
-    asked = product((500, 1000, 2000), (0.0, 50.0, 100.0), range(2))
-    return [new_record(length=n, depth=d, repeat=r, **{"outcome": "found", **fields}) for n, d, r in asked]
+    return grid_of((500, 1000, 2000), (0.0, 50.0, 100.0), 2, **fields)
 
 
 def test_a_run_of_many_tasks_shows_the_first_and_counts_the_others():
@@ -133,10 +132,8 @@ def test_quiet_is_the_sentence_and_the_report():
 )  # fmt: skip
 def test_no_more_lines_than_a_screen_and_none_wider(width, last, tasks, models, outcome):
     names = [f"mock:model-{number}" for number in range(models)]
-    records = [
-        new_record(task=f"task_{task}", model=model, length=length, outcome=outcome)
-        for task, model, length in product(range(tasks), names, (500, 32_000))
-    ]
+    at = [{"task": f"task_{task}", "model": model} for task, model in product(range(tasks), names)]
+    records = [record for fields in at for record in grid_of((500, 32_000), outcome=outcome, **fields)]
     lines = lines_of(records, width, last)
 
     # At few columns the sentence alone may need the room; the grid then gives way to it.
