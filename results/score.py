@@ -105,13 +105,6 @@ class Benchmark(Struct, frozen=True):
     reference: Callable[[Columns], dict[str, Any] | None]  # what an answer is scored with; `None` if not in the columns
 
 
-def right_letter(columns: Columns) -> str:
-    """The right letter of LongBench v2, A to D; empty if it is not in the columns."""
-    answer = columns.get("answer")
-    letter = answer.strip() if isinstance(answer, str) else ""
-    return letter if len(letter) == 1 and letter in LETTERS else ""
-
-
 def _openai_reference(columns: Columns) -> dict[str, Any] | None:
     answer = columns.get("answer")
     if not isinstance(answer, str):
@@ -145,8 +138,10 @@ def _graphwalks_reference(columns: Columns) -> dict[str, Any] | None:
 
 
 def _longbench_reference(columns: Columns) -> dict[str, Any] | None:
-    letter = right_letter(columns)
-    return {"answers": (letter,), "chance": 1 / len(LETTERS), **data_sets.longbench_groups(columns)} if letter else None
+    letter = str(columns.get("answer")).strip()
+    if letter not in tuple(LETTERS):
+        return None
+    return {"answers": (letter,), "chance": 1 / len(LETTERS), **data_sets.longbench_groups(columns)}
 
 
 BENCHMARKS: dict[str, tuple[Benchmark, ...]] = {
@@ -176,30 +171,28 @@ def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, or 2 after one line about wrong input."""
     parser = OneLineParser(prog="needlework score", description=__doc__)
     benchmarks = parser.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
-    leval.add_arguments(benchmarks.add_parser("leval", help=leval.ABOUT, description=leval.__doc__))
-    aa_lcr.add_arguments(benchmarks.add_parser("aa-lcr", help=aa_lcr.ABOUT, description=aa_lcr.__doc__))
+    for name, module, run in (("leval", leval, leval.run), ("aa-lcr", aa_lcr, _score_aa_lcr)):
+        one = benchmarks.add_parser(name, help=module.ABOUT, description=module.__doc__)
+        module.add_arguments(one)
+        one.set_defaults(run=run)
     for name, versions in BENCHMARKS.items():
         about = f"score predictions for {' or '.join(version.task for version in versions)} that were made elsewhere"
-        add = benchmarks.add_parser(name, help=about, description=_HELP).add_argument
+        one = benchmarks.add_parser(name, help=about, description=_HELP)
+        one.set_defaults(run=_score_files)
+        add = one.add_argument
         add("answers", nargs="+", type=Path, metavar=ARGUMENT, help="files, or folders of them")
         add("--data", help="your copy of the data, if the files do not have questions and right answers")
         add("--out", type=Path, help="JSON file to write, with the scores of every answer")
     options = parser.parse_args(argv)
+    return run_command("score", lambda: options.run(options))
 
-    def score() -> None:
-        if options.benchmark == "leval":
-            leval.run(options)
-        elif options.benchmark == "aa-lcr":
-            files = {path: [row for row in read_answers(path) if not row.error] for path in options.answers}
-            named = {
-                path: [(str(row.columns.get("question_id", row.id)), row.text) for row in rows]
-                for path, rows in files.items()
-            }
-            aa_lcr.run(options, named)
-        else:
-            _score_files(options)
 
-    return run_command("score", score)
+def _score_aa_lcr(options: argparse.Namespace) -> None:
+    files = {path: [row for row in read_answers(path) if not row.error] for path in options.answers}
+    named = {
+        path: [(str(row.columns.get("question_id", row.id)), row.text) for row in rows] for path, rows in files.items()
+    }
+    aa_lcr.run(options, named)
 
 
 def _score_files(options: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 import regex
@@ -156,17 +157,7 @@ _WORD = regex.compile(
 )
 _CONTENT_WORDS_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _CHINESE_PARTICLES = regex.compile("[的了着过是在和与或把被也就都而吗呢吧啊之其及]")
-_IN_EVERY_TEXT = """
-a about above after again all also although am an and any are as at be because been before being below between both
-but by can could did do does doing down during each either even every few for from further had has have having he
-her here hers herself him himself his how however i if in into is it its itself just many may me might more most
-much must my myself neither no nor not now of off on once only onto or other our ours ourselves out over own rather
-same shall she should since so some such than that the their theirs them themselves then there these they this those
-though through thus to too under until up upon us very was we were what when where whether which while who whom
-whose why will with within without would yet you your yours yourself yourselves answer document documents text
-passage context according based mentioned stated
-"""
-_FUNCTION_WORDS = frozenset(_IN_EVERY_TEXT.split())
+_FUNCTION_WORDS = frozenset(files("needlework.scoring").joinpath("function_words.txt").read_text("utf-8").split())
 _REMEMBERED = 1 << 16  # words: documents have most of theirs in common
 
 

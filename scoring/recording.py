@@ -11,14 +11,7 @@ from typing import Any, Protocol, cast, get_args
 
 from needlework.core.record import Record
 from needlework.core.settings import Judging
-from needlework.scoring.judges.judges import (
-    JUDGE,
-    JudgeUnreachableError,
-    choose_scorers,
-    judge_scorer,
-    recall_scorer,
-    ruling_key,
-)
+from needlework.scoring.judges.judges import JUDGE, JudgeUnreachableError, judge_scorer, ruling_key, scorer_of_run
 from needlework.scoring.judges.replies import JudgeReplyError
 from needlework.scoring.registry import SCORERS, label, scorer_named, scorer_of, version_of
 from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS
@@ -137,11 +130,7 @@ def _scorer(scorer: ScorerLike, judging: Judging | None, *, of_suite: bool, abse
         if scorer.startswith(JUDGE):
             raise ValueError(f"{scorer} needs a judge: give --judge SPEC")
         return scorer_named(scorer), False
-    rule, style = choose_scorers(scorer, judging.strategy if of_suite else "auto", judging.prompt, absent=absent)
-    if style is None:
-        return scorer_named(rule or scorer), False
-    judge = judge_scorer(judging, style)
-    return (judge if rule is None else recall_scorer(scorer_named(rule), judge)), True
+    return scorer_of_run(scorer, judging, judging.strategy if of_suite else "auto", absent=absent)
 
 
 def _by_judge(answer: str, reference: Reference, judging: Judging, unclear: Score) -> Score:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from needlework.results.adaptive.design import BASE_LOOK, Mode, SearchDesign, absolute, measured, relative, unit_of
-from needlework.results.adaptive.walk import Trials, walk
+from needlework.results.adaptive.design import BASE_LOOK, BaseScore, Mode, SearchDesign, unit_of
+from needlework.results.adaptive.walk import Trials, bracket, walk
 from needlework.results.statistics.effective_length import RULER_THRESHOLD as BAR
 from needlework.results.statistics.intervals import counts_of, exact_ends
 from tests.parity.cases import cases
@@ -97,7 +97,7 @@ def adaptive(
 ) -> Simulated:
     """Simulate runs of a model that scores `curve`."""
     rng = np.random.default_rng([round(1e6 * score) for score in curve])
-    design, curve = absolute(mode, tuple(lengths), DEPTHS, BAR), curve[: len(lengths)]
+    design, curve = SearchDesign.absolute(mode, tuple(lengths), DEPTHS, BAR), curve[: len(lengths)]
     return _mean_of([_walked(rng, design, curve, effective(curve), draw, lengths) for _ in range(times)])
 
 
@@ -106,7 +106,9 @@ def adaptive_share(curve: Curve, times: int, mode: Mode = "normal") -> Simulated
     rng = np.random.default_rng([round(1e6 * score) for score in curve])
     trials, truth, runs = BASE_LOOK * unit_of(DEPTHS), effective(curve[1:], 0.85 * curve[0]), []
     for _ in range(times):
-        design = relative(mode, LENGTHS, DEPTHS, measured(LENGTHS[0], hits(rng, curve[0], trials).tolist()))
+        design = SearchDesign.relative(
+            mode, LENGTHS, DEPTHS, BaseScore.measured(LENGTHS[0], hits(rng, curve[0], trials).tolist())
+        )
         run = _walked(rng, design, curve[1:], truth, hits, LENGTHS[1:])
         runs.append(run._replace(tokens=run.tokens + trials * LENGTHS[0]))
     return _mean_of(runs)
@@ -118,7 +120,7 @@ def _walked(
     scores = [draw(rng, mean, design.cap(at)) for at, mean in enumerate(curve)]
     end = walk(design, lambda at, n: Trials(scores[at][:n].tolist()))
     tokens = sum(column.n * length for column, length in zip(end.columns, lengths, strict=True))
-    return _run(*end.bracket, truth, tokens, len(end.turns))
+    return _run(*bracket(end.columns), truth, tokens, len(end.turns))
 
 
 def _run(low: int, high: int, truth: int, tokens: float, turns: int) -> Simulated:

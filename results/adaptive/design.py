@@ -1,10 +1,12 @@
 """The design of adaptive runs: looks at each length, bars, and the boundaries at which a look decides."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, fsum, sqrt
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +40,19 @@ class SearchDesign:
     fail_bar: float  # and fails below this one; they differ where the bar itself was measured
     alpha: float = ALPHA  # the chance of a wrong pass, and of wrong fails at all lengths together
 
+    @classmethod
+    def absolute(cls, mode: Mode, lengths: tuple[int, ...], depths: int, bar: float) -> Self:
+        """The design for a bar that is a score, 0..1."""
+        return cls(mode, lengths, unit_of(depths), bar, bar)
+
+    @classmethod
+    def relative(cls, mode: Mode, lengths: Sequence[int], depths: int, base: BaseScore) -> Self:
+        """The design for 85 % of a measured base, with its uncertainty.
+        A length passes above that share of the base's high end, and fails below that of its low end."""
+        judged = tuple(length for length in lengths if length > base.length)
+        high, low = (min(_MOST_BAR, max(_LEAST_BAR, SHARE * end)) for end in (base.high, base.low))
+        return cls(mode, judged, unit_of(depths), high, low, _SHARE_ALPHA if base.length else ALPHA)
+
     def looks(self, at: int) -> tuple[int, ...]:
         """The numbers of trials at which the length with this index is looked at; the last one is its cap."""
         return looks_of(self.mode, self.unit, self.lengths[-1] / self.lengths[at])
@@ -57,11 +72,6 @@ def unit_of(depths: int) -> int:
     return depths * -(-_FEWEST // depths)
 
 
-def absolute(mode: Mode, lengths: tuple[int, ...], depths: int, bar: float) -> SearchDesign:
-    """The design for a bar that is a score, 0..1."""
-    return SearchDesign(mode, lengths, unit_of(depths), bar, bar)
-
-
 @dataclass(frozen=True, slots=True)
 class BaseScore:
     """The score that a relative bar is a share of, 0..1, with both ends of its 99 % interval."""
@@ -72,19 +82,11 @@ class BaseScore:
     low: float
     high: float
 
-
-def measured(length: int, scores: Sequence[float]) -> BaseScore:
-    """The base as these scores have it."""
-    mean = fsum(scores) / len(scores)
-    return BaseScore(length, len(scores), mean, *wilson(mean, len(scores), z=2.5758293035489004))
-
-
-def relative(mode: Mode, lengths: Sequence[int], depths: int, base: BaseScore) -> SearchDesign:
-    """The design for 85 % of a measured base, with its uncertainty.
-    A length passes above that share of the base's high end, and fails below that of its low end."""
-    judged = tuple(length for length in lengths if length > base.length)
-    high, low = (min(_MOST_BAR, max(_LEAST_BAR, SHARE * end)) for end in (base.high, base.low))
-    return SearchDesign(mode, judged, unit_of(depths), high, low, _SHARE_ALPHA if base.length else ALPHA)
+    @classmethod
+    def measured(cls, length: int, scores: Sequence[float]) -> Self:
+        """The base as these scores have it."""
+        mean = fsum(scores) / len(scores)
+        return cls(length, len(scores), mean, *wilson(mean, len(scores), z=2.5758293035489004))
 
 
 def wilson(mean: float, n: int, z: float = 1.959963984540054) -> tuple[float, float]:

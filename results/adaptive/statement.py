@@ -12,7 +12,7 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, grid
 from needlework.results.adaptive.design import SHARE, BaseScore, Decision, wilson
 from needlework.results.adaptive.survey import BarSearch, Survey, name_of, surveys_of
-from needlework.results.adaptive.walk import LengthState, LengthTurn, out_of_reach
+from needlework.results.adaptive.walk import LengthState, LengthTurn, bracket, out_of_reach
 from needlework.results.statistics.wording import bar_words
 from needlework.results.style import length_label
 
@@ -141,7 +141,7 @@ def _ends(search: BarSearch) -> tuple[int | None, int | None, bool]:
     if search.walk is None:
         return None, None, False
     lengths = (search.base.length if search.base else 0, *search.walk.design.lengths)
-    low, high = search.walk.bracket
+    low, high = bracket(search.walk.columns)
     return lengths[low] or None, lengths[high] or None, high == len(lengths) - 1
 
 

@@ -9,17 +9,7 @@ from needlework.core.grid import Cell, spread_depths
 from needlework.core.record import SCORED, Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.results.adaptive.design import (
-    BASE_LOOK,
-    MOST_LOOK,
-    BaseScore,
-    Mode,
-    SearchDesign,
-    absolute,
-    measured,
-    relative,
-    unit_of,
-)
+from needlework.results.adaptive.design import BASE_LOOK, MOST_LOOK, BaseScore, Mode, SearchDesign, unit_of
 from needlework.results.adaptive.walk import ReadTrials, Trials, Walk, trials_to_send, walk
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 from needlework.results.style import counted, length_labels
@@ -120,16 +110,16 @@ class Survey:
     def _search(self, bar: float | None) -> BarSearch:
         base, depths = None, len(self.depths)
         if bar is not None:
-            design = absolute(self.rules.mode, self.lengths, depths, bar)
+            design = SearchDesign.absolute(self.rules.mode, self.lengths, depths, bar)
         else:
             first, score = self._base_trials(), self.rules.base
             if score is not None:
                 base = BaseScore(0, 0, score, score, score)
             elif not first.missing and not first.hopeless:
-                base = measured(self._base_length, first.scores)
+                base = BaseScore.measured(self._base_length, first.scores)
             if base is None or base.score < _LEAST_BASE:
                 return BarSearch(None, base, None, base is not None or first.hopeless)
-            design = relative(self.rules.mode, self.lengths, depths, base)
+            design = SearchDesign.relative(self.rules.mode, self.lengths, depths, base)
         return BarSearch(bar, base, walk(design, self._reader(design.lengths)))
 
     @property
@@ -275,11 +265,11 @@ def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tu
     """Length of the base (0: none) and design of each bar; a measured base is assumed to score 1."""
     for bar in rules.bars:
         if bar is not None:
-            yield 0, absolute(rules.mode, lengths, depths, bar)
+            yield 0, SearchDesign.absolute(rules.mode, lengths, depths, bar)
         else:
             length = 0 if rules.base is not None else rules.base_length or lengths[0]
-            base = measured(length, [rules.base or 1.0] * (BASE_LOOK * unit_of(depths)))
-            yield length, relative(rules.mode, lengths, depths, base)
+            base = BaseScore.measured(length, [rules.base or 1.0] * (BASE_LOOK * unit_of(depths)))
+            yield length, SearchDesign.relative(rules.mode, lengths, depths, base)
 
 
 def _model(design: SearchDesign, right: int) -> ReadTrials:

@@ -63,11 +63,6 @@ class Walk:
         """Whether the search is over."""
         return not self.batches
 
-    @property
-    def bracket(self) -> tuple[int, int]:
-        """Bounds on the number of lengths that pass the bar: at least, at most."""
-        return bracket(self.columns)
-
 
 def walk(design: SearchDesign, read: ReadTrials) -> Walk:
     """Make every look whose trials are all answered; returns the state of the search."""

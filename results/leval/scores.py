@@ -163,11 +163,7 @@ def _means(scored: TaskScores, scorer: str, references: Sequence[Reference], rul
     blind = overlap.blind_answers(task.scorer, [row.question for row in source.rows], golds)
     of_blind = [plain_means(answers) for answers in blind]
     floors = {name: max(means[name] for means in of_blind if name in means) for name in chain(*of_blind)}
-    if task.scorer == "leval_rouge":
-        self_scores = [overlap.of_itself(gold) for gold in golds]
-        ceilings = {name: fsum(values[name] for values in self_scores) / len(self_scores) for name in self_scores[0]}
-    else:
-        ceilings = plain_means(golds)
+    ceilings = plain_means(golds)
     means = {}
     for name in _METRICS:
         values = columns.get(name, {})

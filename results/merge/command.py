@@ -30,17 +30,8 @@ from needlework.results.merge.parts import (
     read_part,
     selected_of,
 )
+from needlework.results.records import manifest as manifests
 from needlework.results.records.journal import Journal, line_of, read_journal
-from needlework.results.records.manifest import (
-    changed_facts,
-    command_line,
-    facts_of,
-    manifest,
-    merge_facts,
-    notes_of,
-    start_of,
-    write_manifest,
-)
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.samples import facts_of_models, latest_by_identity, latest_of_each, windows_of
 from needlework.results.run.finish import Finished, finish, write_step_summary
@@ -146,7 +137,7 @@ def _settings(options: argparse.Namespace, into: Path, parts: Sequence[RunPart])
     known = [(part.settings, part.manifest) for part in parts if part.settings is not None]
     if not known:
         raise InputError("RUN", parts[0].name, "has no readable manifest.json, which says what was asked")
-    places = Places(into.resolve(), start_of(known[0][1]), tuple(options.read))
+    places = Places(into.resolve(), manifests.start_of(known[0][1]), tuple(options.read))
     return merged_settings([settings for settings, _ in known], into, options.gate, options.baseline, places)
 
 
@@ -247,13 +238,13 @@ def merged_manifest(settings: Settings, parts: Sequence[RunPart], *, planned: in
     """The manifest of the merged run: facts of all parts, machine of the first, a summary of each."""
     facts: dict[str, Any] = {}
     for part in parts:
-        merge_facts(facts, facts_of(part.manifest))
-    changed = list(dict.fromkeys(line for part in parts for line in changed_facts(part.manifest)))
+        manifests.merge_facts(facts, manifests.facts_of(part.manifest))
+    changed = list(dict.fromkeys(line for part in parts for line in manifests.changed_facts(part.manifest)))
     first = next(part.manifest for part in parts if part.settings is not None)
     ended = [part.manifest.get("ended") for part in parts]
-    content = manifest(
+    content = manifests.manifest(
         settings,
-        argv=command_line(),
+        argv=manifests.command_line(),
         root=Path.cwd(),
         facts={**facts, "changed_facts": changed, "parts": [_part_summary(part) for part in parts]},
         started=min(str(part.manifest.get("started", "")) for part in parts),
@@ -288,8 +279,8 @@ def write_merged(
         text = "".join(f"{line}\n" for line in lines).encode()
         if text != (into / JOURNAL).read_bytes():
             journal.replace(text)
-        write_manifest(into / MANIFEST, {**content, "ended": None})
-        latest, planned, notes = latest_of_each(records), int(content["planned"]), notes_of(content)
+        manifests.write_manifest(into / MANIFEST, {**content, "ended": None})
+        latest, planned, notes = latest_of_each(records), int(content["planned"]), manifests.notes_of(content)
         finished = finish(into, latest, settings, planned=planned, gates=gates, notes=notes, manifest=content)
-        write_manifest(into / MANIFEST, content)
+        manifests.write_manifest(into / MANIFEST, content)
     return finished

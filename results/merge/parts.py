@@ -24,7 +24,7 @@ from needlework.results.records.manifest import manifest_at, recipe_of, settings
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARD_FILE, SHARDS, Planned, read_shard_file
 from needlework.results.records.samples import began, grouped, latest_of_each, name_of_test, of_tests
 from needlework.results.statistics.comparison.provenance import changed_parts, differing_parts
-from needlework.results.style import clock, counted, first_few, one_line
+from needlework.results.style import clock, counted, first_few, folded_table, one_line
 
 _SHARD_NAME = re.compile(r"([0-9]+)-of-([0-9]+)")
 _MAX_CELLS = 5  # cells that a message names
@@ -221,6 +221,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 State = Literal["ended", "interrupted", "writing", "not begun", ""]
+_WIDE = 1_000  # columns: a line stays in one piece
 _SILENT_S = 300  # a process that is silent for longer works on a very long prompt, or is dead
 
 
@@ -242,9 +243,7 @@ def status_lines(parts: Sequence[PartProgress]) -> Iterator[str]:
     rows = [("part", "done", "errors", "a minute", "left", "state"), *map(_row, parts)]
     if len(parts) > 1:
         rows.append(_row(total_of(parts)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from folded_table(rows, len(rows[0]), _WIDE)
 
 
 def total_of(parts: Sequence[PartProgress]) -> PartProgress:

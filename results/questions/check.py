@@ -8,6 +8,7 @@ about what was wrong.
 
 import argparse
 import shlex
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -41,22 +42,7 @@ _ANSWER_TOKENS, _VERDICT_TOKENS = 128, 256
 _LONGEST = 200  # characters of a reply that the file of questions keeps
 _FACTS = frozenset({"status", "reasons", "support", "also_in", "twins", "closed_book", "checker"})
 _MISSING = ("not probed", "not checked")
-_CLOSED_BOOK = (
-    "You answer questions from what you know. Give the answer alone, in a few words. If you do not know it, say that "
-    "you do not know; do not guess."
-)
-_CHECKER = (
-    "You are given one document and one question, and find out whether that document answers the question. You use "
-    "nothing but the document. You reply with JSON and nothing else."
-)
-_CHECKED = """<document>
-{document}
-</document>
-
-Question: {question}
-
-The document answers it only if it states the answer for exactly what the question asks about. Reply with
-{{"answerable": true or false, "answer": "the answer in a few words, or nothing"}}"""
+_PROMPTS = tomllib.loads((Path(__file__).parent / "check.toml").read_text(encoding="utf-8"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +100,7 @@ def _ask_closed_book(checked: Sequence[CheckedQuestion], model: CommandJudge, re
     spec = model.identity.get("spec")
     about = {"model": spec, "probe": "closed book"}
     questions = {
-        row.key: question_to(model, _CLOSED_BOOK, row.question.question, {**about, "item": row.key})
+        row.key: question_to(model, _PROMPTS["closed_book"], row.question.question, {**about, "item": row.key})
         for row in checked
         if row.question
     }
@@ -176,12 +162,12 @@ def _with_documents(
     document = folder.named(pair.document) if pair else None
     questions = {}
     if pair and document:
-        around = _CHECKER + _CHECKED.format(document="", question=pair.question)
+        around = _PROMPTS["checker"] + _PROMPTS["about_document"].format(document="", question=pair.question)
         for name in (document.name, *nearest(index, pair.question, row.documents, OTHERS)):
             text = model.shortened(index.documents[index.numbers[name]].text, around)
             about = {"model": model.identity.get("spec"), "probe": "document", "item": pair.key, "document": name}
-            user = _CHECKED.format(document=text, question=pair.question)
-            questions[name] = question_to(model, _CHECKER, user, about)
+            user = _PROMPTS["about_document"].format(document=text, question=pair.question)
+            questions[name] = question_to(model, _PROMPTS["checker"], user, about)
     return questions
 
 

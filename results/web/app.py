@@ -1,26 +1,23 @@
 """The web application: routes, errors, shared parts of pages, written files, accepted requests."""
 
-import fcntl
-import os
 import re
 from asyncio import CancelledError
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 from secrets import token_urlsafe
-from threading import Lock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import ImmutableMultiDict, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -30,7 +27,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from needlework.core.errors import InputError, printable
-from needlework.core.files import write_whole
+from needlework.core.files import locked, write_whole
 from needlework.results.style import one_line
 from needlework.results.web.command import ServedFiles
 
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
 _TO_DO = ("open", "begun", "undecided", "no pairs")  # states of rows
 _NAME_COOKIE, _LONGEST_NAME = "needlework-name", 60
 
+FormFields = ImmutableMultiDict[str, str]  # texts with line feeds alone
 # Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`.
 Rebuild = Callable[[Path, str], "Prompt"]
 
@@ -61,20 +59,6 @@ class ListRow(Struct, frozen=True):
     title: str
     state: str
     detail: str = ""
-
-
-class FormFields(Struct, frozen=True):
-    """The fields of a form, with line feeds alone."""
-
-    values: Mapping[str, Sequence[str]]
-
-    def text(self, name: str) -> str:
-        """Return a field's text; empty where there is none."""
-        return next(iter(self.texts(name)), "")
-
-    def texts(self, name: str) -> list[str]:
-        """Return the texts of all fields of a name."""
-        return [text.replace("\r\n", "\n") for text in self.values.get(name, ())]
 
 
 class Context(Struct, frozen=True):
@@ -191,17 +175,18 @@ def first_open(states: Sequence[bool], after: int) -> int | None:
 async def _form_of(request: Request) -> FormFields:
     try:
         body = (await request.body()).decode()
-        return FormFields(parse_qs(body, keep_blank_values=True, max_num_fields=100_000, errors="replace"))
+        fields = parse_qsl(body, keep_blank_values=True, max_num_fields=100_000, errors="replace")
+        return FormFields([(name, text.replace("\r\n", "\n")) for name, text in fields])
     except (ValueError, ClientDisconnect):
         raise InputError("form", "", "is none, or more than a page may send") from None
 
 
 async def _set_name(request: Request) -> Response:
     form = await _form_of(request)
-    name = one_line(form.text("name")[:_LONGEST_NAME])
+    name = one_line(form.get("name", "")[:_LONGEST_NAME])
     if not name:
         raise InputError("name", name, "give a name; it tells what you enter from what others do")
-    redirect = RedirectResponse("/" + form.text("back").lstrip("/\\"), 303)  # two slashes would be another host's
+    redirect = RedirectResponse("/" + form.get("back", "").lstrip("/\\"), 303)  # two slashes would be another host's
     redirect.set_cookie(_NAME_COOKIE, quote(name), max_age=365 * 86_400, httponly=True, samesite="strict")
     return redirect
 
@@ -221,8 +206,6 @@ def _state_of(page: Page) -> str:
 
 # Files that are the record of what people enter: written whole, by one at a time
 
-_ONE_WRITER = Lock()
-
 
 class StaleError(InputError):
     """A change to something that has changed since the page was loaded."""
@@ -238,25 +221,11 @@ def read_record(path: Path) -> bytes:
 
 def change_record(path: Path, edit: Callable[[bytes], bytes]) -> None:
     """Replace a file's content by `edit` of it; it is on the disk on return. Raises `OSError`."""
-    with _ONE_WRITER, _locked(path.parent):
+    with locked(path.with_name(f".{path.name}.lock")):
         before = read_record(path)
         after = edit(before)
         if after != before:
             write_whole(path, after)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes out while a file of this folder is changed, where the file system has locks."""
-    number = -1
-    try:
-        with suppress(OSError):
-            number = os.open(folder, os.O_RDONLY)
-            fcntl.flock(number, fcntl.LOCK_EX)
-        yield
-    finally:
-        if number >= 0:
-            os.close(number)
 
 
 def digest_of(content: bytes) -> str:
@@ -300,16 +269,6 @@ def guarded(app: ASGIApp, *, token: str, cookie: str, closed: str) -> ASGIApp:
     `cookie`: name of the cookie with the token; browsers send cookies to all ports of a host, so it tells one server
     from another."""
 
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
-            await send(message)
-
-        refused = refusal(Request(scope)) if scope["type"] == "http" else None
-        with suppress(CancelledError):  # the server ends; a browser that sends on sees a closed connection
-            await (refused or app)(scope, receive, send_with_headers)
-
     def is_token(text: str) -> bool:
         return compare_digest(text.encode(), token.encode())
 
@@ -331,5 +290,15 @@ def guarded(app: ASGIApp, *, token: str, cookie: str, closed: str) -> ASGIApp:
         if not is_read and not (is_ours and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"):
             return PlainTextResponse("changes are taken from our own pages alone", 403)
         return None
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refused = refusal(Request(scope)) if scope["type"] == "http" else None
+        with suppress(CancelledError):  # the server ends; a browser that sends on sees a closed connection
+            await (refused or app)(scope, receive, send_with_headers)
 
     return answer

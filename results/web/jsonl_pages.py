@@ -134,14 +134,14 @@ class _EditedFile:
 
         def change(_before: bytes) -> bytes:
             lines, (raw, _) = self._lines(), self._line(request)
-            if app.digest_of(raw) != form.text("seen"):
+            if app.digest_of(raw) != form.get("seen"):
                 raise app.StaleError(f"line {number + 1}")
             indexes = [index for index, line in enumerate(lines) if line.strip()]
             lines[indexes[number]] = with_pairs(raw, _pairs_of(form, read_line(raw)))
             return b"".join(lines)
 
         app.change_record(self._cleaned, change)
-        if form.text("then") != "next":
+        if form.get("then") != "next":
             return f"{self.address}{number}"
         return f"{self.address}{number + 1}" if number + 1 < self._line(request)[1] else self.address
 
@@ -175,7 +175,7 @@ def _pairs_of(form: app.FormFields, line: DocumentLine) -> list[TextPair]:
     """Read the pairs of a form; blank ones are left out. Raises `InputError` for a half of one."""
     if line.problem:
         raise InputError("line", "", f"{line.problem}: it cannot be edited")
-    texts = zip_longest(form.texts("question"), form.texts("answer"), fillvalue="")
+    texts = zip_longest(form.getlist("question"), form.getlist("answer"), fillvalue="")
     pairs = [TextPair(*each) for each in texts if any(text.strip() for text in each)]
     for number, pair in enumerate(pairs, 1):
         missing = "question" if not pair.question.strip() else "answer" if not pair.answer.strip() else ""

@@ -157,18 +157,18 @@ class _ReviewedFile:
 
     def decide(self, _request: Request, person: str, form: app.FormFields) -> str:
         """Write a decision, or take one back. `seen`, `at`: the wording and the decision that the page showed."""
-        key, status, reason = form.text("key"), form.text("status"), form.text("reason").strip()
+        key, status, reason = form.get("key", ""), form.get("status", ""), form.get("reason", "").strip()
         if status not in _DECISIONS:
             raise InputError("status", status, f"is one of {', '.join(_DECISIONS)}")
         if status == "reject" and not reason:
             raise InputError("reason", "", "say why the question is rejected")
-        answers = texts_of(form.text("answer"), *form.text("aliases").split("\n"))
-        supporting = texts_of(*form.text("supporting").split("\n"))
-        pair = ReviewedPair(form.text("question").strip(), answers, form.text("document"), supporting)
+        answers = texts_of(form.get("answer", ""), *form.get("aliases", "").split("\n"))
+        supporting = texts_of(*form.get("supporting", "").split("\n"))
+        pair = ReviewedPair(form.get("question", "").strip(), answers, form.get("document", ""), supporting)
 
         def decide(_before: bytes) -> bytes:
             rows, row = self.rows(), self._row(key)
-            if (form.text("seen"), form.text("at")) != (_digest(row), _decision_of(row)["at"]):
+            if (form.get("seen"), form.get("at")) != (_digest(row), _decision_of(row)["at"]):
                 raise app.StaleError(row.get("question", ""))
             if status == "undecided":
                 source = rows_before(self.path, "PATH").get(key, row)

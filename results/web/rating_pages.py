@@ -119,7 +119,7 @@ class _RatingPages:
 
     def rate(self, request: Request, person: str, form: app.FormFields) -> str:
         """Store a rating and all comments. `rate`: answer and level (`2:5`); the same level again removes it."""
-        comments, rate = form.texts("comment"), form.text("rate")
+        comments, rate = form.getlist("comment"), form.get("rate", "")
 
         def edit(rater: ratings.Rater, item: ratings.RatedItem, seed: str) -> None:
             order = ratings.answer_order(seed, person, item)
@@ -140,7 +140,7 @@ class _RatingPages:
 
     def skip(self, request: Request, person: str, form: app.FormFields) -> str:
         """Mark an item as one that cannot be rated, or remove that mark."""
-        reason = form.text("reason")
+        reason = form.get("reason", "")
 
         def edit(rater: ratings.Rater, item: ratings.RatedItem, _seed: str) -> None:
             if rater.skipped.pop(item.id, None) is None:
@@ -181,7 +181,7 @@ class _RatingPages:
         """Write all files beside the answers; replaces files of other content only if the form says so."""
         files = ratings.rating_files(self._items, ratings.read_ratings(self._path))
         for name, text in files.items():
-            if form.text("replace") != "1" and app.read_record(self._folder / name) not in (b"", text):
+            if form.get("replace") != "1" and app.read_record(self._folder / name) not in (b"", text):
                 remedy = "is there already, with other content: tick that files are replaced"
                 raise InputError("file", self._folder / name, remedy)
         for name, text in files.items():
@@ -210,7 +210,7 @@ class _RatingPages:
 
         def change(content: ratings.RatingsContent) -> None:
             rater, item = content.rater(person), self._item(content, request, person)
-            if form.text("seen") != _digest(rater, item):
+            if form.get("seen") != _digest(rater, item):
                 raise app.StaleError(f"question {number + 1}")
             before = rater.state(item)
             edit(rater, item, content.seed)

@@ -18,6 +18,7 @@ from needlework.core.settings import Judging
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply, parse_ruling
 from needlework.scoring.match.match import MATCH
 from needlework.scoring.reading import verdict_for
+from needlework.scoring.registry import scorer_named
 from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS, documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
@@ -30,26 +31,23 @@ JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the run's judg
 _ENOUGH = 0.99  # of a rule's score: EvalScope's number
 
 
-def choose_scorers(
-    name: str, strategy: str, prompt: str | None, *, absent: bool = False
-) -> tuple[str | None, str | None]:
-    """The scorer that is no judge, and the style of the judge; `None` for one that is not used.
+def scorer_of_run(name: str, judging: Judging, strategy: str, *, absent: bool = False) -> tuple[Scorer, bool]:
+    """The scorer that a run with judges uses for a suite's scorer of that name, and whether it asks them.
 
-    `name`: the suite's scorer. `absent`: the answer is taken out on purpose; only `judge_documents` knows what is
-    right there.
+    `absent`: the answer is taken out on purpose; only `judge_documents` knows what is right there.
     """
     by_judge = name.startswith(JUDGE)
-    usual = OWN_PROMPT if prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
+    usual = OWN_PROMPT if judging.prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
     style = name.removeprefix(JUDGE) if by_judge else usual
     rule = (DOCUMENTS.name if style == STYLE else MATCH.name) if by_judge else name
-    if name == ABSTAIN.name or strategy == "rule" or (absent and style != STYLE):
-        return rule, None
-    if strategy == "llm_recall":
-        return rule, style
-    return (None, style) if by_judge or strategy == "llm" else (name, None)
+    is_rule = name == ABSTAIN.name or strategy == "rule" or (absent and style != STYLE)
+    if is_rule or not (by_judge or strategy in ("llm", "llm_recall")):
+        return scorer_named(rule), False
+    judge = judge_scorer(judging, style)
+    return (_recall_scorer(scorer_named(rule), judge) if strategy == "llm_recall" else judge), True
 
 
-def recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
+def _recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
     """Make the scorer that asks the judge only below the rule's full score, and takes the greater."""
 
     def score(answer: str, reference: Reference) -> Score:

@@ -113,13 +113,6 @@ def _scorer(names: tuple[str, ...], chinese: bool) -> Any:
     return scorer(list(names), use_stemmer=False, tokenizer=SpacedWords() if chinese else None)
 
 
-def of_itself(text: str) -> dict[str, float]:
-    """The value of `rouge(text, text)`, without its time: 1 for all that a text has enough words for."""
-    english = _package("rouge_score.tokenizers", _NEED).DefaultTokenizer
-    words = len((SpacedWords() if has_chinese(text) else english(use_stemmer=False)).tokenize(text))
-    return {name: float(words >= (2 if name == "rouge2" else 1)) for name in (*PUBLISHED, SUMMARY)}
-
-
 def geometric_mean(means: Mapping[str, float]) -> float:
     """L-Eval's `LEval_score`: the cube root of the product of the means of ROUGE-1, -2 and -L."""
     return float((means["rouge1"] * means["rouge2"] * means["rougeL"]) ** (1 / 3))

@@ -9,19 +9,11 @@ from dataclasses import replace
 from hashlib import sha256
 from importlib import resources
 
+from needlework.scoring import reading
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
 from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
-from needlework.scoring.reading import (
-    conclusion,
-    first_reply,
-    outside_copies,
-    own_words,
-    refusal_end,
-    verdict_for,
-    weight,
-)
 from needlework.scoring.scores import Details, Reference, Score, Scorer, Verdict, expected_text
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
@@ -84,7 +76,7 @@ def _result(lines: str, values: Sequence[str]) -> str:
 
 def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     """Unwanted values in an answer that look like wanted ones; in a long answer at its ends only."""
-    text = flatten(outside_copies(lines, len(parts)))
+    text = flatten(reading.outside_copies(lines, len(parts)))
     spans = {span for value in parts for span in find_same_shape(text, value)}
     alike = [text[span.start : span.end] for span in sorted(spans) if not is_negated(text, *span)]
     if all(_CONSONANTS.fullmatch(part) for part in parts):
@@ -118,7 +110,7 @@ def word_list_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    stated = own_words(lines, normalize(reference.question))
+    stated = reading.own_words(lines, normalize(reference.question))
     text = flatten(stated)
     known = _pattern([*words, *map(normalize_value, reference.distractors)])
     listed = dict.fromkeys(match[0] for match in known.finditer(text) if not is_negated(text, *match.span()))
@@ -127,7 +119,7 @@ def word_list_score(answer: str, reference: Reference) -> Score:
     extra = len(wrong) + len(_unknown(stated, known))
     value = 2 * len(right) / (len(right) + extra + len(words))
     verdict: Verdict = "found" if value == 1 else "partial" if right else "distractor" if wrong else "wrong"
-    if verdict == "wrong" and refusal_end(text) is not None:
+    if verdict == "wrong" and reading.refusal_end(text) is not None:
         verdict = "refused"
     shown = (", ".join([*right, *wrong]) or text)[:_SHOWN]
     why, details = counted(len(right), len(words), extra, "words"), f1_details(len(right), len(words), extra)
@@ -149,7 +141,7 @@ def _unknown(lines: str, known: re.Pattern[str]) -> set[str]:
         if len(item) <= _LONGEST:
             word = _NUMBERING.sub("", _ASIDE.sub("", item).rpartition(":")[2]).rstrip(" .!?\"'*")
             unknown = _WORD.fullmatch(word) and not known.search(word) and word not in _NOT_ITEMS
-            if unknown and refusal_end(word) is None:
+            if unknown and reading.refusal_end(word) is None:
                 words.add(word)
     return words
 
@@ -202,7 +194,7 @@ def node_set_score(answer: str, reference: Reference) -> Score:
     right = {node.casefold() for node in reference.parts or reference.answers}
     named = named_nodes(answer)
     if named is None:
-        return Score(0.0, verdict_for(0.0, answer[-4000:]), answer[-_SHOWN:], "no list of nodes")
+        return Score(0.0, reading.verdict_for(0.0, answer[-4000:]), answer[-_SHOWN:], "no list of nodes")
     hits, total = len(right & set(named)), len(right) + len(named)
     value = 2 * hits / total if total else 1.0
     kinds = {node.casefold(): kind for node, kind in reference.kinds.items()}
@@ -255,7 +247,7 @@ def labels_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    text = own_words(lines, normalize(reference.question))
+    text = reading.own_words(lines, normalize(reference.question))
     named = _named(text, labels) - set(map(normalize_value, reference.given))
     shown = ", ".join(sorted(named))[:_SHOWN] or flatten(lines)[:_SHOWN]
     details = {"named": ",".join(sorted(named))}
@@ -263,14 +255,14 @@ def labels_score(answer: str, reference: Reference) -> Score:
         return Score(1.0, "found", shown, "names the right label and no other", details)
     if named:
         return Score(0.0, "wrong", shown, "names another label", details)
-    refused = refusal_end(flatten(text)) is not None
+    refused = reading.refusal_end(flatten(text)) is not None
     return Score(0.0, "refused" if refused else "wrong", shown, "names no label", details)
 
 
 def _named(lines: str, labels: Sequence[str]) -> set[str]:
     """The labels of the sentence, or clause, that decides."""
-    polar, spelled = all(label in _POLAR for label in labels), weight(lines) <= _SPELLED
-    end = conclusion(lines)
+    polar, spelled = all(label in _POLAR for label in labels), reading.weight(lines) <= _SPELLED
+    end = reading.conclusion(lines)
     last = lines[end.start :] if end else ""
     pieces = (last, *(_CLAUSE if polar else _SENTENCE).split(lines, _PIECES))
     texts = (_PREFACE.sub("", flatten(piece[:_READ])) for piece in pieces)
@@ -322,7 +314,7 @@ _LOOK_BACK = 40  # characters before a letter in which it may be denied
 
 def stated_letters(answer: str, *, in_passing: bool = True) -> str:
     """The letters that an answer states, sorted; or nothing. `in_passing`: wherever they stand."""
-    text = unicodedata.normalize("NFKC", first_reply(answer)).replace("\\boxed", " answer: ")
+    text = unicodedata.normalize("NFKC", reading.first_reply(answer)).replace("\\boxed", " answer: ")
     text = _MARKUP.sub("", text).strip()
     bare = text.strip("()[].,:;!' \t\n")
     if len(bare) == 1 and bare in "abcd":
@@ -356,7 +348,7 @@ def choice_letter_score(answer: str, reference: Reference) -> Score:
         if letter == right:
             return Score(1.0, "found", letter, "the right letter", details)
         return Score(0.0, "wrong", letter, f"{letter} is not {right[:20]}", details)
-    return Score(0.0, verdict_for(0.0, answer[-4000:]), answer[-_SHOWN:], "gives no one letter", details)
+    return Score(0.0, reading.verdict_for(0.0, answer[-4000:]), answer[-_SHOWN:], "gives no one letter", details)
 
 
 CHOICE_LETTER = Scorer("choice_letter", 2, choice_letter_score)

@@ -18,7 +18,7 @@ from needlework.results.leval.scores import score_task
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
 from needlework.scoring.leval import overlap
 from needlework.scoring.leval.exact import asked_for, compat_letters, stated_letters
-from needlework.scoring.leval.overlap import F1, ROUGE, MissingPackageError, by_line, of_itself, rouge
+from needlework.scoring.leval.overlap import F1, ROUGE, MissingPackageError, by_line, rouge
 from needlework.scoring.published.data_sets import (
     GradedReply,
     authors_letter,
@@ -273,13 +273,6 @@ def test_rouge_lsum_takes_sentences_one_by_one():
     scores = rouge("He came back. She went.", "She went. He came back.")
     assert scores["rougeLsum"] == pytest.approx(1)
     assert scores["rougeL"] < 1
-
-
-@given(_WORDS)
-def test_a_text_beside_itself(text):
-    told = rouge(text, text)
-    own = of_itself(text)
-    assert {name: pytest.approx(own[name]) for name in told} == told
 
 
 @pytest.mark.parametrize(("scorer", "package"), [(ROUGE, "rouge_score"), (F1, "jieba")])

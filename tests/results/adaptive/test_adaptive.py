@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.grid import Cell
-from needlework.results.adaptive.design import SearchDesign, absolute, boundaries, boundaries_at, looks_of, unit_of
+from needlework.results.adaptive.design import SearchDesign, boundaries, boundaries_at, looks_of, unit_of
 from needlework.results.adaptive.survey import Rules, Survey, costs, max_cost, replacements_from, trials_of
 from needlework.results.adaptive.walk import LengthState, Trials, estimates, trials_to_send, walk
+from needlework.results.adaptive.walk import bracket as bracket_of
 from needlework.results.report.adaptive import plan_lines
 from tests.parity.cases import cases
 
@@ -82,8 +83,8 @@ def test_a_look_of_many_trials_is_no_overflow():
 
 
 LENGTHS = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
-DESIGN = absolute("normal", LENGTHS, 11, 0.856)
-FINE = absolute("careful", (4_000, 5_000, 6_000, 8_000, 11_000), 11, 0.856)
+DESIGN = SearchDesign.absolute("normal", LENGTHS, 11, 0.856)
+FINE = SearchDesign.absolute("careful", (4_000, 5_000, 6_000, 8_000, 11_000), 11, 0.856)
 UNIT = 11
 FIRST = replacements_from(UNIT)
 
@@ -114,7 +115,7 @@ def test_a_walk_ends_with_a_bracket_and_sends_no_more_than_decides(curve, seed, 
     found = walked(curve, seed, design)
 
     assert found.ended
-    assert found.bracket == bracket
+    assert bracket_of(found.columns) == bracket
     assert [column.n for column in found.columns] == counts
 
 
@@ -181,7 +182,7 @@ def test_too_many_trials_without_a_score_make_a_length_not_measurable():
 
     assert [trials_of(two_lost, 11, UNIT, percent).hopeless for percent in (5.0, 20.0)] == [True, False]
     assert trials_of(dict.fromkeys(3 + FIRST * turn for turn in range(5)), 11, UNIT, 100).hopeless, "no replacement"
-    assert (found.ended, found.bracket) == (True, (2, 6)), "it neither passes nor fails"
+    assert (found.ended, bracket_of(found.columns)) == (True, (2, 6)), "it neither passes nor fails"
     assert [column.decision for column in found.columns][2:] == ["not measurable", "", "", ""]
     assert not any(column.n for column in found.columns[3:]), "nothing longer is sent"
 
