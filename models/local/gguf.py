@@ -29,42 +29,28 @@ _FORMAT = 2
 _LOG = logging.getLogger("needlework")
 
 
-def converted_folder(cache_dir: Path, name: str, sha256: str) -> Path:
-    """The folder for the conversion of the GGUF file with this sha256, whether it exists or not."""
-    return cache_dir / "models" / f"{slug(name)}-{sha256[:16]}"
-
-
-def is_complete(folder: Path) -> bool:
-    """Whether a conversion is there: it appears whole or not at all."""
-    return json_table(folder / STAMP).get("format") == _FORMAT
-
-
 def prepare_gguf(source: Path, cache_dir: Path, *, weights: bool = True) -> Path:
     """The folder with a GGUF file's conversion, made on first use; without `weights` its tokenizer.
 
     A server has the weights, which may be many gigabytes: a tokenizer is identified by the head of the file, and the
-    rest is not read.
+    rest is not read. One process converts while others wait; the folder appears whole or not at all.
     """
     source = source.expanduser().resolve()
     if not source.is_file():
         raise InputError("--model gguf" if weights else "--tokenizer gguf", source, "there is no such file")
     if weights:
         sha256 = remembered_sha256(source, cache_dir)
-        folder = converted_folder(cache_dir, source.stem, sha256)
     else:
         if find_spec("gguf") is None:
             raise InputError("GGUF file", source, "its tokenizer is read by gguf: pip install 'needlework[llama]'")
         with source.open("rb") as file:
             head = file.read(_HEAD)
         sha256 = hashlib.sha256(f"{source.stat().st_size} ".encode() + head).hexdigest()
-        folder = cache_dir / "tokenizers" / f"{slug(source.stem)}-{sha256[:16]}"
-    return folder if is_complete(folder) else convert_once(source, sha256, folder, weights=weights)
-
-
-def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = True) -> Path:
-    """Convert `source` into `folder` in one process while others wait. The folder appears whole."""
+    folder = cache_dir / ("models" if weights else "tokenizers") / f"{slug(source.stem)}-{sha256[:16]}"
+    if _is_complete(folder):
+        return folder
     with locked(folder.with_name(f"{folder.name}.lock")):
-        if is_complete(folder):
+        if _is_complete(folder):
             return folder
         # Only the holder of the lock makes such folders: what is there was left by a process that was killed.
         for left in folder.parent.glob(f".{folder.name}.*"):
@@ -82,6 +68,10 @@ def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = Tru
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return folder
+
+
+def _is_complete(folder: Path) -> bool:
+    return json_table(folder / STAMP).get("format") == _FORMAT
 
 
 def _convert(source: Path, target: Path, weights: bool) -> None:

@@ -60,7 +60,8 @@ def load_folder(
     kernels = use_fast_linears(model, room) if options.kernels == "auto" else "plain"
     penalty = options.repetition_penalty or getattr(model.generation_config, "repetition_penalty", None) or 1.0
     stops = stop_ids((model.generation_config, text_config), tokenizer)
-    decoder = decoder_for(model, stops, processors(model.generation_config, penalty), options.cache)
+    store = "cpu" if options.cache == "offloaded" else None
+    decoder = decoder_for(model, stops, processors(model.generation_config, penalty), store)
     stamp = json_table(folder / STAMP)
     local = sliding_window(sizes)
     identity = {
@@ -145,7 +146,7 @@ def _plan_memory(
         weights = 0  # the quantizer does not tell how many bits it takes
     sizes = memory.dimensions(config)
     attention = options.attn_implementation or "sdpa"
-    cache = tokens * memory.token_bytes(sizes, 1 if options.cache == "quantized" else number_bytes)
+    cache = tokens * memory.token_bytes(sizes, number_bytes)
     passing = memory.passing_bytes(sizes, number_bytes, tokens, options.prefill_chunk, attention)
     free, where = memory.available_bytes(device, spread=options.device_map is not None)
     offloaded = options.cache == "offloaded"

@@ -140,8 +140,8 @@ class LocalOptions:
     """In place of the configuration's."""
     repetition_penalty: Annotated[float | None, positive] = None
     """In place of the checkpoint's own, which greedy decoding would apply."""
-    cache: Literal["plain", "offloaded", "quantized"] = "plain"
-    """Keys and values `plain`, `offloaded` to main memory, or `quantized` to 8 bits, which changes answers."""
+    cache: Literal["plain", "offloaded"] = "plain"
+    """Keys and values where the model is, or `offloaded` to main memory."""
     kernels: Literal["auto", "plain"] = "auto"
     """`plain` leaves float32 layers as torch has them."""
 
@@ -151,7 +151,6 @@ class LocalOptions:
         return {
             **({"revision": self.revision} if self.revision else {}),
             **{name: json.dumps(value, sort_keys=True) for name, value in objects.items() if value},
-            **({"cache": "quantized to float8_e4m3fn"} if self.cache == "quantized" else {}),
         }
 
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid as grid_of
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
@@ -254,21 +253,9 @@ def test_a_failure_leaves_no_half_filled_rows(rows, monkeypatch):
 
 def test_keys_and_values_in_main_memory():
     model, prompts = tiny("Mistral", sliding_window=6), grid()
-    decoder = decoder_for(model, (), None, cache="offloaded")
+    decoder = decoder_for(model, (), None, store="cpu")
     assert decoder.sharing == "batched"
     assert answers_of(decoder, prompts) == by_library(model, prompts)
-
-
-def test_a_quantized_cache():
-    model, prompts = tiny("Llama"), grid()
-    decoder = decoder_for(model, (), None, cache="quantized")
-    assert decoder.sharing == "none: the cache is quantized"
-    from transformers import QuantizedCache
-
-    expected = [by_library(model, [each], past_key_values=QuantizedCache("fp8", model.config))[0] for each in prompts]
-    assert answers_of(decoder, prompts) == expected
-    with pytest.raises(InputError, match="not for this model"):
-        decoder_for(tiny("Mistral", sliding_window=6), (), None, cache="quantized")
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from needlework.core.prompts import Message
 from needlework.models import specs
 from needlework.models.checkpoints import count_weights, file_sha256, remembered_sha256, weight_files
 from needlework.models.local import gguf as gguf_cache
-from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_tokenizer, is_complete, prepare_gguf
+from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_tokenizer, prepare_gguf
 from needlework.models.specs import installed_gguf, resolve_tokenizer
 from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
 from tests.models.conftest import chat, load
@@ -57,14 +57,13 @@ def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path):
 def test_two_processes_make_one_conversion(tmp_path):
     path, cache = write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path / "cache"
     # What a killed conversion leaves must go.
-    folder = gguf_cache.converted_folder(cache, "tiny", file_sha256(path))
+    folder = cache / "models" / f"tiny-{file_sha256(path)[:16]}"
     folder.with_name(f".{folder.name}.dead").mkdir(parents=True)
     command = [sys.executable, "-c", _PREPARE, str(path), str(cache)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=120) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert said[0][0] == said[1][0]
-    assert is_complete(folder)
     assert sorted(each.name for each in folder.parent.iterdir()) == [folder.name, f"{folder.name}.lock"]
     assert {"model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja"} <= {
         each.name for each in folder.iterdir()
@@ -106,7 +105,6 @@ def test_an_older_conversion_is_made_again_and_an_interrupted_one_leaves_nothing
     assert prepare_gguf(path, tmp_path) == folder
     assert len(made) == 1
     (folder / "needlework.json").write_text('{"format": 1}')
-    assert not is_complete(folder)
     assert prepare_gguf(path, tmp_path) == folder
     assert len(made) == 2
     assert (folder / "model.safetensors").read_bytes() == b"weights"
@@ -137,7 +135,7 @@ def test_a_corrupt_embedded_model_is_refused(tmp_path, monkeypatch):
     (package / specs.GGUF_NAME).write_bytes(b"GGUF, but not ours")
     with pytest.raises(InputError, match=r"damaged.*--force-reinstall"):
         specs.prepare(tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "cache" / "models").exists()
 
 
 def test_checksums_are_remembered_until_the_file_changes(tmp_path, monkeypatch):
