@@ -34,7 +34,7 @@ _NO_CALIBRATION = "the files of --batch-in have no answers to the two short requ
 # The id of a trial's request stands for its cell and for the whole body, so that an answer is known to be one to the
 # prompt that is built again. The id of a calibration's request says the messages' layout, which of the two it is, and
 # how many tokens we count: its answer is read without the request.
-_CALIBRATION = re.compile(r"calibration-([0-9a-f]{12})-([0-9]+)-([0-9]+)")
+_CALIBRATION = re.compile(r"calibration-([0-9a-f]{12})-([01])-([0-9]+)")
 
 
 def cell_id(cell: Cell) -> str:
@@ -45,12 +45,6 @@ def cell_id(cell: Cell) -> str:
 def layout_id(layout: Sequence[str]) -> str:
     """The hash of a layout of messages, in the ids of calibrations."""
     return sha256(json.dumps(list(layout)).encode()).hexdigest()[:12]
-
-
-def calibration_of(custom_id: str) -> tuple[str, int, int] | None:
-    """Layout, number (0 or 1) and our count of tokens of a calibration's request; `None` for any other id."""
-    match = _CALIBRATION.fullmatch(custom_id)
-    return (match[1], int(match[2]), int(match[3])) if match else None
 
 
 def request_line(name: str, options: ServedOptions, request: Request, custom_id: str = "") -> dict[str, Any]:
@@ -81,80 +75,59 @@ class BatchAnswer:
 
 
 class AnswerFiles:
-    """All answers by id, of which only the lines' places are kept. Thread-safe.
-
-    Of several lines with one id the first whole answer counts, before any fault.
-    """
+    """All answers by id, as lines. Of several with one id the first whole answer counts, before any fault."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         """Raises `InputError` for a file that cannot be read or holds no answers."""
-        self._lines: dict[str, tuple[Path, int, bool]] = {}  # file, offset, whether it is a whole answer
+        self._lines: dict[str, bytes] = {}
         self._cells: set[str] = set()
         self.lines = self.spoilt = 0
-        for path in dict.fromkeys(map(Path, paths)):
-            for offset, line in _lines_of(path):
-                self.lines += 1
-                if (read := _answer_of(line)) is None:
-                    self.spoilt += 1
-                    continue
-                custom_id, answer = read
-                self._cells.add(custom_id.partition("-")[0])
-                if custom_id not in self._lines or not self._lines[custom_id][2]:
-                    self._lines[custom_id] = (path, offset, answer.whole)
+        for line in (line for path in dict.fromkeys(map(Path, paths)) for line in _lines_of(path)):
+            self.lines += 1
+            if (read := _answer_of(line)) is None:
+                self.spoilt += 1
+                continue
+            custom_id, _ = read
+            self._cells.add(custom_id.partition("-")[0])
+            earlier = self.get(custom_id)
+            if earlier is None or not earlier.whole:
+                self._lines[custom_id] = line
         if not self.lines:  # an error file alone is often empty
             raise InputError(_IN, paths[0], "is empty: give the service's output file, and its error file")
 
     def get(self, custom_id: str) -> BatchAnswer | None:
-        """The answer to a request. Raises `InputError` where its file is gone."""
-        if custom_id not in self._lines:
-            return None
-        path, offset, _ = self._lines[custom_id]
-        try:
-            with path.open("rb") as file:
-                file.seek(offset)
-                answer = _answer_of(file.readline())
-        except OSError as error:
-            raise InputError(_IN, path, f"cannot be read ({error.strerror})") from None
-        if answer is None or answer[0] != custom_id:
-            raise InputError(_IN, path, "was changed while it was read; run again")
-        return answer[1]
+        """The answer to a request."""
+        read = _answer_of(self._lines[custom_id]) if custom_id in self._lines else None
+        return read and read[1]
 
     def has_cell(self, cell_id: str) -> bool:
         """Whether a line answers a request of this cell, see `cell_id`."""
         return cell_id in self._cells
 
-    def calibrations(self, layout: str) -> tuple[list[int], list[BatchAnswer]] | None:
+    def calibrations(self, layout: str) -> list[tuple[int, BatchAnswer]]:
         """Our counts of the two short requests of a layout, see `layout_id`, and the answers; the last pair."""
-        pair: dict[int, tuple[int, BatchAnswer]] = {}
+        pair: dict[str, tuple[int, BatchAnswer]] = {}
         for custom_id in self._lines:
-            known = calibration_of(custom_id)
-            if known is not None and known[0] == layout and (answer := self.get(custom_id)) is not None:
-                pair[known[1]] = (known[2], answer)
-        if sorted(pair) != [0, 1]:
-            return None
-        return [pair[0][0], pair[1][0]], [pair[0][1], pair[1][1]]
+            match = _CALIBRATION.fullmatch(custom_id)
+            if match and match[1] == layout and (answer := self.get(custom_id)):
+                pair[match[2]] = int(match[3]), answer
+        return [pair["0"], pair["1"]] if len(pair) == 2 else []
 
     def unknown(self, cells: Collection[str]) -> list[str]:
         """The ids that belong to none of these cells, and to no calibration."""
-        return [key for key in self._lines if calibration_of(key) is None and key.partition("-")[0] not in cells]
+        return [key for key in self._lines if not _CALIBRATION.fullmatch(key) and key.partition("-")[0] not in cells]
 
 
-def _lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with the offset where they begin."""
-    is_first = True
+def _lines_of(path: Path) -> list[bytes]:
+    """The lines that are not blank."""
     try:
         with path.open("rb") as file:
-            offset = 0
-            for line in file:
-                if line.strip():
-                    if is_first and b'"response"' not in line and b'"error"' not in line:
-                        remedy = "is no output file of a batch service: its lines have custom_id, response, error"
-                        raise InputError(_IN, path, remedy)
-                    is_first = False
-                    yield offset, line
-                offset += len(line)
+            lines = [line for line in file if line.strip()]
     except OSError as error:
         raise InputError(_IN, path, f"cannot be read ({error.strerror})") from None
+    if lines and b'"response"' not in lines[0] and b'"error"' not in lines[0]:
+        raise InputError(_IN, path, "is no output file of a batch service: its lines have custom_id, response, error")
+    return lines
 
 
 def _answer_of(line: bytes) -> tuple[str, BatchAnswer] | None:
@@ -282,16 +255,16 @@ class BatchTransport(Transport):
 
     def short_answers(self, request: Request) -> tuple[list[int], list[Response]]:
         layout = layout_id((self._name, *layout_of(request, self._tokenizer)))
-        pair = self._answers.calibrations(layout) if self._answers else None
-        if pair is None:
+        pair = self._answers.calibrations(layout) if self._answers else []
+        if not pair:
             return [], [Response(error=ModelError("client", _NO_CALIBRATION))]
-        results = [self._read(answer, "") for answer in pair[1]]
-        return pair[0], [
-            result
-            if isinstance(result, Response)
-            else Response(error=ModelError(result.kind, printable(result.message)))
-            for result in results
-        ]
+        responses = []
+        for _, answer in pair:
+            result = self._read(answer, "")
+            if isinstance(result, AttemptFault):
+                result = Response(error=ModelError(result.kind, printable(result.message)))
+            responses.append(result)
+        return [tokens for tokens, _ in pair], responses
 
     def window(self) -> Window:
         return Window(None, "a batch service tells none")

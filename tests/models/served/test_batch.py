@@ -14,7 +14,6 @@ from needlework.models.served.batch import (
     AnswerFiles,
     BatchTransport,
     RequestFiles,
-    calibration_of,
     cell_id,
     request_line,
 )
@@ -142,7 +141,7 @@ def test_other_files_are_refused(tmp_path, text, why):
 
 def test_an_answer_is_checked_as_a_servers_is(tmp_path, smol_tokenizer, request_):
     shorts = [line["custom_id"] for line in transport(smol_tokenizer).lines(request_)][:2]
-    lines = [answered(short, body_of("OK.", calibration_of(short)[2] + 7)) for short in shorts]
+    lines = [answered(short, body_of("OK.", int(short.rpartition("-")[2]) + 7)) for short in shorts]
     tokens = request_.prompt.tokens + 7
     custom_id = request_line("m", ServedOptions(), request_)["custom_id"]
     lines.append(answered(custom_id, body_of(tokens=tokens, system_fingerprint="fp")))
@@ -155,6 +154,13 @@ def test_an_answer_is_checked_as_a_servers_is(tmp_path, smol_tokenizer, request_
         "failed",
         "a short request failed: the files of --batch-in have no answers to the two short requests",
     )
+
+
+def test_the_name_of_an_azure_deployment_says_nothing_of_its_model(tmp_path, smol_tokenizer, request_):
+    line = answered(request_line("m", ServedOptions(), request_)["custom_id"], good("It is.", None, model="other"))
+    files = answers(tmp_path / "o.jsonl", line)
+    options = ({}, {"azure_api_version": "2024-10-21"})
+    assert [model(smol_tokenizer, files, **each).respond(request_).flags for each in options] == [("other_model",), ()]
 
 
 TOO_LONG = {"error": {"message": "maximum context length is 8192 tokens"}}
