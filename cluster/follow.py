@@ -101,7 +101,7 @@ def trials_status(run: Path) -> str:
 
     try:
         total = total_of(progress_of_run(run, time.time()))
-    except InputError:
+    except (InputError, OSError):
         return ""
     errors = f", {total.errors:,} errors" if total.errors else ""
     left = f", {clock(total.left_s)} left" if total.left_s else ""

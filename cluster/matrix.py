@@ -10,9 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from needlework.cluster.plan import benchmark_words, error_line, start_logged
 from needlework.core.errors import InputError, OneLineParser, ending_signals, printable, run_command
 from needlework.core.files import read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
-from needlework.haystack_fixtures.configuration.presets import as_written
+from needlework.haystack_fixtures.configuration.resolve import read_options
 from needlework.models.engines.keeper import die_with_parent
 from needlework.models.engines.recipes import find_recipe, parse_args
 from needlework.models.engines.serve import last_lines
@@ -33,9 +31,8 @@ from needlework.results.statistics.comparison.comparison import ComparedRun
 from needlework.results.style import clock, relative
 
 # Options that the matrix sets itself, or that make a run that cannot be compared with the others.
-_EXCLUDED = {"run_name", "plan", "power", "shard", "batch_out", "batch_in", "config", "fresh", "resume"}
+_EXCLUDED = {"run_name", "plan", "power", "shard", "batch_out", "batch_in", "fresh", "resume"}
 _REPLACED = {"model"}  # repeatable options that a configuration replaces; to all others it adds its values
-_MATRIX_KEYS = ("label", "pytest", "results_dir", "name")
 Words = tuple[str, ...]
 
 
@@ -106,20 +103,14 @@ def _configuration(path: Path, number: int, entry: Mapping[str, Any], shared: Ma
 
 
 def _options(source: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of options by key: texts, lists of them, and flags. Raises `InputError`."""
+    """The values of options by key: texts, lists of them, and flags. Raises `InputError`."""
     options: dict[str, Any] = {}
-    for name, value in table.items():
-        key = name.replace("-", "_")
+    for key, words in read_options(source, table).items():
         if key in _EXCLUDED:
-            raise InputError(source, name, "is not for a matrix, which sets it for each of its runs")
-        if key not in BY_KEY:
-            near = get_close_matches(key, [*BY_KEY, *_MATRIX_KEYS], n=1)
-            raise InputError(source, name, f"did you mean {near[0]}?" if near else "no such option (pytest --help)")
-        option, named = BY_KEY[key], f"{source}: {name}"
-        values = value if option.repeatable and isinstance(value, list) else [value]
-        texts = [as_written(named, each) for each in values]
-        parsed = [option.parse(named, text) for text in texts]
-        options[key] = texts if option.repeatable else parsed[0] if option.flag else texts[0]
+            raise InputError(source, key, "is not for a matrix, which sets it for each of its runs")
+        texts = [words] if isinstance(words, str) else words
+        parsed = [BY_KEY[key].parse(f"{source}: {key}", text) for text in texts]
+        options[key] = texts if BY_KEY[key].repeatable else parsed[0] if BY_KEY[key].flag else words
     return options
 
 
@@ -142,6 +133,7 @@ def _text(what: str, value: object) -> str:
 
 INTERRUPTED, MISSING = 2, 3
 _EXIT_CODES = (1, 11, 10, MISSING)  # by priority
+_GATES = {1: ", a gate failed or cells ended in errors", 10: ", a gate is inconclusive", 11: ", void"}
 _STATUS_S = 2.0
 _STOP_S = 120.0  # a stopped run writes its files first
 
@@ -188,16 +180,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plan(matrix: Matrix, chosen: Sequence[Configuration]) -> int:
     """Print each configuration's command, and pytest's plan of it."""
-    code = 0
+    codes = []
     for configuration in chosen:
-        print(f"{configuration.label}: {shlex.join(command(matrix, configuration, Path.cwd()))}")
-        ended = _run(matrix, configuration, lambda _: None, "--plan", "-q", "-p", "no:cacheprovider")
-        output = matrix.log(configuration).read_text(encoding="utf-8", errors="replace").splitlines()
-        plan = [line for line in takewhile(lambda line: not line.startswith("="), output) if line.strip()]
-        lines = [ended.error] if ended.error else [line for line in plan if not line.startswith("no tests ran")]
-        print(*(f"  {line}" for line in lines), sep="\n")
-        code = code or (INTERRUPTED if ended.error else 0)
-    return code
+        words = command(matrix, configuration, Path.cwd())
+        print(f"{configuration.label}: {shlex.join(words)}", flush=True)
+        codes.append(subprocess.call([*words, "--plan", "-q", "-p", "no:cacheprovider"], stdin=subprocess.DEVNULL))
+    return INTERRUPTED if any(codes) else 0
 
 
 MakeSections = Callable[[Sequence[ComparedRun], Mapping[str, Run | None]], list[Section]]
@@ -228,8 +216,12 @@ def run_configurations(
         except KeyboardInterrupt:
             line.message(f"{label}: interrupted; the same command goes on from here")
             return INTERRUPTED
-        line.message(f"{label}: {_describe_end(matrix, configuration, run)}")
-    runs = _read_runs(matrix)
+        duration = clock(run.seconds)
+        end = f"done in {duration}{_GATES.get(run.code, '')}"
+        if run.error:
+            end = f"{run.error} ({duration}; {relative(matrix.log(configuration))})"
+        line.message(f"{label}: {end}")
+    runs = {configuration.label: _read(matrix.run_folder(configuration)) for configuration in matrix.configurations}
     rows = compare_named(runs, {label: run.error for label, run in ended.items()})
     further = sections(rows, runs)
     print("", *section_lines(further), *([""] if further else []), *comparison_lines(rows), "", sep="\n")
@@ -238,22 +230,11 @@ def run_configurations(
     return exit_code(ended, is_worse=fail_if_worse and any(row.is_worse for row in rows))
 
 
-def _describe_end(matrix: Matrix, configuration: Configuration, run: EndedRun) -> str:
-    duration = clock(run.seconds)
-    if run.error:
-        return f"{run.error} ({duration}; {relative(matrix.log(configuration))})"
-    gates = {1: ", a gate failed or cells ended in errors", 10: ", a gate is inconclusive", 11: ", void"}
-    return f"done in {duration}{gates.get(run.code, '')}"
-
-
-def _read_runs(matrix: Matrix) -> dict[str, Run | None]:
-    """Read the files that the runs have written; `None` for one that has none."""
-    runs: dict[str, Run | None] = {}
-    for configuration in matrix.configurations:
-        runs[configuration.label] = None
-        with suppress(InputError):
-            runs[configuration.label] = read_run(matrix.run_folder(configuration))
-    return runs
+def _read(run_folder: Path) -> Run | None:
+    """The files that a run has written; `None` where there are none."""
+    with suppress(InputError):
+        return read_run(run_folder)
+    return None
 
 
 def _write(
@@ -286,16 +267,23 @@ def command(matrix: Matrix, configuration: Configuration, cwd: Path) -> list[str
     return [sys.executable, "-m", "pytest", "-p", "needlework.plugin", *words, *run]
 
 
-def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], None], *further: str) -> EndedRun:
-    """Run pytest to its end. Ctrl-C stops it; `KeyboardInterrupt` follows once its files are written."""
+def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], None]) -> EndedRun:
+    """Run pytest to its end. Ctrl-C stops it; `KeyboardInterrupt` follows once its files are written.
+
+    `show` is given `14 of 36 trials, 0:40 left`, or pytest's last line while there is no trial yet.
+    """
     log, cwd = matrix.log(configuration), Path.cwd()
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with log.open("wb") as out:
-        words = [*command(matrix, configuration, cwd), *further]
-        process = start_logged(words, out, cwd, preexec_fn=partial(die_with_parent, signal.SIGTERM))
+        stopped = partial(die_with_parent, signal.SIGTERM)
+        process = start_logged(command(matrix, configuration, cwd), out, cwd, preexec_fn=stopped)
         try:
-            code = _wait(process, matrix.run_folder(configuration), log, show)
+            while process.poll() is None:
+                status = trials_status(matrix.run_folder(configuration))
+                show("".join(last_lines(log, 1)) if not status or status.startswith("0 ") else status)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_STATUS_S)
         except BaseException:
             process.terminate()
             with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
@@ -303,19 +291,6 @@ def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], Non
             process.kill()
             process.wait()
             raise
-    lines = last_lines(log, 40)
+    code, lines = process.returncode, last_lines(log, 40)
     error = printable(error_line("\n".join(lines)) or next(reversed(lines), ""), 300).strip("! ")
     return EndedRun(code, time.monotonic() - started, error if code in (2, 3, 4, 5) or code < 0 else "")
-
-
-def _wait(process: subprocess.Popen[bytes], run_folder: Path, log: Path, show: Callable[[str], None]) -> int:
-    """Show `14 of 36 trials, 0:40 left`, or pytest's last line while there is no trial yet."""
-    while True:
-        status = ""
-        with suppress(OSError):
-            status = trials_status(run_folder)
-        if not status or status.startswith("0 "):
-            status = next(iter(last_lines(log, 1)), "")
-        show(status)
-        with suppress(subprocess.TimeoutExpired):
-            return process.wait(_STATUS_S)

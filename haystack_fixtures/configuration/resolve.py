@@ -111,6 +111,11 @@ def _read_config(path: str | None) -> Written:
     has_suites = any(isinstance(value, dict) and "suite" in value for value in table.values())
     if has_suites or is_task(table) or (SUITE_KEYS.keys() - {"task"}) & table.keys():
         return {"preset": path}
+    return read_options(where, table)
+
+
+def read_options(where: str, table: Mapping[str, Any]) -> dict[str, str | Sequence[str]]:
+    """The options of a file's table, by key and as on the command line; peers' names are ours. Raises `InputError`."""
     values: dict[str, str | Sequence[str]] = {}
     for key, value in our_names(where, table).items():
         if key not in BY_KEY or key == "config":

@@ -380,14 +380,14 @@ def test_an_interrupted_matrix_goes_on_from_there(place):
 
 
 @pytest.mark.slow
-def test_a_plan_has_the_commands_and_runs_nothing_and_a_wrong_file_or_label_is_one_line(place, capsys):
+def test_a_plan_has_the_commands_and_runs_nothing_and_a_wrong_file_or_label_is_one_line(place, capfd):
     argv = written(place, configuration("a", "mock:perfect"))
     assert needlework.main([*argv, "--plan"]) == 0
-    out = capsys.readouterr().out
+    out = capfd.readouterr().out
     assert "--model=mock:perfect" in out
     assert "in all: 2 trials" in out
     assert not (place / "results" / "runs" / "m" / "a").exists()
 
     assert needlework.main(["matrix", "nothing.toml"]) == 2
     assert needlework.main([*argv, "--only", "b"]) == 2
-    assert "--only: 'b': the file has a" in capsys.readouterr().err
+    assert "--only: 'b': the file has a" in capfd.readouterr().err
