@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -49,18 +49,16 @@ class EventLoop:
         self._loop.call_soon_threadsafe(work)
 
 
-@cache
-def _only() -> EventLoop:
-    return EventLoop()
-
-
-_creating = threading.Lock()  # of two threads that call first at the same moment, `cache` would give each its own
+_creating = threading.Lock()
+_created: list[EventLoop] = []
 
 
 def event_loop() -> EventLoop:
     """This process's event loop, made on the first call."""
     with _creating:
-        return _only()
+        if not _created:
+            _created.append(EventLoop())
+        return _created[0]
 
 
 async def in_thread(work: Callable[[], Value]) -> Value:

@@ -165,53 +165,36 @@ def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response)
     served, flags = response.prompt_tokens, list(response.flags)
     if any(occurs(answer, response.reasoning) and not occurs(answer, response.text) for answer in answers):
         flags.append("answer_in_reasoning")
-
     if response.stale:
         return Check(("stale_answer",), tuple(flags), response.stale)
     if response.other_model:
         return Check(("other_model",), tuple(flags), response.other_model)
     if served is None:
         return Check((), (*flags, "no_usage"))
-    counted = f"the server counted {served} tokens of a prompt of {prompt_tokens}"
+    why = f"the server counted {served} tokens of a prompt of {prompt_tokens}"
     if calibration.template_tokens:
-        counted += f" (its template: {calibration.template_tokens:+d})"
-    counted += f"; {calibration.why}" if calibration.why else ""
-    check = _check_approximate if calibration.status == "approximate" else _check_exact
-    reason, why, more_flags = check(prompt_tokens, served, response, calibration)
-    if not reason:
-        return Check((), (*flags, *more_flags))
-    return Check((reason,), (*flags, *more_flags), why.replace("{counted}", counted))
-
-
-def _check_approximate(
-    ours: int, _served: int, response: Response, calibration: Calibration
-) -> tuple[str, str, list[str]]:
-    """Check the count by an approximate calibration: reason, words and flags."""
-    flags = ["approximate_length"]
-    if response.cut:
-        return "server_truncated", response.cut, flags
-    read = tokens_read(ours, response) - calibration.template_tokens
-    if 2 * read < ours:
-        return "server_truncated", "{counted}: less than half", flags
-    is_off = abs(read - ours) > max(_APPROXIMATE_TOLERANCE, 3 * calibration.error * ours)
-    return "", "", flags + ["length_off"] * is_off
-
-
-def _check_exact(ours: int, served: int, response: Response, calibration: Calibration) -> tuple[str, str, list[str]]:
-    """Check the count by an exact calibration: reason, words and flags."""
+        why += f" (its template: {calibration.template_tokens:+d})"
+    why += f"; {calibration.why}" if calibration.why else ""
+    if calibration.status == "approximate":
+        read = tokens_read(prompt_tokens, response) - calibration.template_tokens
+        flags.append("approximate_length")
+        if response.cut:
+            return Check(("server_truncated",), tuple(flags), response.cut)
+        if 2 * read < prompt_tokens:
+            return Check(("server_truncated",), tuple(flags), f"{why}: less than half")
+        is_off = abs(read - prompt_tokens) > max(_APPROXIMATE_TOLERANCE, 3 * calibration.error * prompt_tokens)
+        return Check((), (*flags, *["length_off"] * is_off))
     if calibration.status == "inconsistent":
-        return "token_mismatch", "{counted}", []
-    flags = list[str]()
-    off = served - ours - calibration.template_tokens
+        return Check(("token_mismatch",), tuple(flags), why)
+    off = served - prompt_tokens - calibration.template_tokens
     if abs(off) > TOLERANCE and response.cached_tokens and abs(off + response.cached_tokens) <= TOLERANCE:
         off = 0
         flags.append("usage_without_cached")
-    if off < -TOLERANCE:
-        return "server_truncated", "{counted}", flags
-    if off > TOLERANCE:
-        return "uncalibrated" if calibration.status == "failed" else "token_mismatch", "{counted}", flags
+    if abs(off) > TOLERANCE:
+        more = "uncalibrated" if calibration.status == "failed" else "token_mismatch"
+        return Check((more if off > 0 else "server_truncated",), tuple(flags), why)
     flags += ["template_difference"] * bool(calibration.template_tokens) + ["token_difference"] * bool(off)
-    return "", "", flags
+    return Check((), tuple(flags))
 
 
 def check_canaries(canaries: Canaries, response: Response, *, counted: bool) -> Check:
