@@ -4,16 +4,17 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import log2
-from typing import Annotated, cast, get_args
+from typing import Annotated, Any, get_args
 
 from msgspec import Meta
 
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_tokens
+from needlework.core.options import Parser, number, one_of
 from needlework.core.prompts import Message
 from needlework.models.model import ErrorKind, ModelError, Request, Response, read_args
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -21,11 +22,9 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 _PLAIN = (
     "perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die", "unsteady", "judge",
 )  # fmt: skip
-_HIGHEST = {"sleep": 3600.0, "rate": 1.0, "judge": 1.0, "die": 100.0}  # of behaviours with a number
 _KINDS = tuple(kind for kind in get_args(ErrorKind) if kind not in ("judge", "harness"))
 _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
 _DEATH_DEPTH = 50.0
-_BY_WORDS = -1.0  # in place of a share: the judge compares words
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,57 +38,34 @@ Curve = tuple[tuple[int, float], ...]
 """Lengths in tokens, ascending, each with the chance of a hit, 0..1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
-    """A behaviour's name, and its number, error kind or curve."""
-
-    name: str
-    number: float = 0.0
-    error: ErrorKind | None = None
-    curve: Curve = ()
+def parse_curve(option: str, text: str) -> Curve:
+    """Read `4k:1,8k:0.95`. Raises `InputError`."""
+    remedy = "write LENGTH:SHARE, with a share of 0 to 1, such as 4k:1,8k:0.95"
+    chance: Callable[[str, str], Any] = number(lambda share: 0 <= share <= 1, remedy)
+    points = [point.strip().partition(":")[::2] for point in text.split(",")]
+    return tuple(sorted({parse_tokens(option, length): chance(option, share) for length, share in points}.items()))
 
 
-def parse_behaviour(text: str) -> Behaviour:
-    """`perfect`, `sleep=0.2`, `error=timeout`, ...; an unknown one raises `InputError`."""
+def _up_to(highest: float) -> Parser:
+    return number(lambda amount: 0 <= amount <= highest, f"use a number from 0 to {highest:g}")
+
+
+_WITH_VALUE: Mapping[str, Callable[[str, str], Any]] = {
+    "die": _up_to(100), "sleep": _up_to(3600), "rate": _up_to(1), "judge": _up_to(1), "curve": parse_curve,
+    "error": one_of(*_KINDS),
+}  # fmt: skip
+
+
+def parse_behaviour(text: str) -> tuple[str, Any]:
+    """The name and the value of `perfect`, `sleep=0.2`, `error=timeout`, ...; an unknown one raises `InputError`."""
     name, has_value, value = text.partition("=")
-    if name == "error" and has_value:
-        if value not in _KINDS:
-            raise InputError("--model mock:error", value, f"use one of {', '.join(_KINDS)}")
-        return Behaviour(name, error=cast("ErrorKind", value))
-    if name == "curve" and has_value:
-        return Behaviour(name, curve=parse_curve(value))
-    if name in _HIGHEST and has_value:
-        number = _share(value, _HIGHEST[name])
-        if number is None:
-            raise InputError(f"--model mock:{name}", value, f"use a number from 0 to {_HIGHEST[name]:g}")
-        return Behaviour(name, number)
+    if has_value and name in _WITH_VALUE:
+        return name, _WITH_VALUE[name](f"--model mock:{name}", value)
     if has_value or name not in _PLAIN:
         errors = f"error={'|'.join(_KINDS)}"
         listed = [*_PLAIN, "die=DEPTH", "sleep=SECONDS", "rate=SHARE", "judge=SHARE", "curve=LENGTH:SHARE,...", errors]
         raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{word}' for word in listed)}")
-    return Behaviour(name, {"die": _DEATH_DEPTH, "judge": _BY_WORDS}.get(name, 0.0))
-
-
-def parse_curve(text: str) -> Curve:
-    """Read `4k:1,8k:0.95`. Raises `InputError`."""
-    chances: dict[int, float] = {}
-    for point in text.split(","):
-        length, _, share = point.strip().partition(":")
-        chance = _share(share, 1.0)
-        if chance is None:
-            remedy = "write LENGTH:SHARE, with a share of 0 to 1, such as 4k:1,8k:0.95"
-            raise InputError("--model mock:curve", point, remedy)
-        chances[parse_tokens("--model mock:curve", length)] = chance
-    return tuple(sorted(chances.items()))
-
-
-def _share(text: str, highest: float) -> float | None:
-    """A number from 0 to `highest`; `None` for anything else."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if 0 <= number <= highest else None
+    return name, _DEATH_DEPTH if name == "die" else None
 
 
 def chance_at(curve: Curve, length: int) -> float:
@@ -106,7 +82,7 @@ class MockModel:
     """Answers from the request's own needles and reference, as its behaviour says."""
 
     def __init__(self, behaviour: str, model_args: Mapping[str, str], tokenizer: Tokenizer) -> None:
-        self._behaviour = parse_behaviour(behaviour)
+        self._behaviour, self._value = parse_behaviour(behaviour)
         self.window = read_args(MockArgs, model_args).window
         self.tokenizer = tokenizer
         self.identity = {"spec": f"mock:{behaviour}"}
@@ -115,19 +91,18 @@ class MockModel:
     def respond(self, request: Request) -> Response:
         """Answer at once (`sleep`: later); the same for the same request (`unsteady`: every other time)."""
         begun = time.perf_counter()
-        behaviour, depth = self._behaviour, request.cell.depth if request.cell else None
-        if behaviour.error is not None:
-            return Response(error=ModelError(behaviour.error, f"mock error: {behaviour.error}"), latency_s=0.0)
-        if behaviour.name == "die" and depth == behaviour.number:
+        if self._behaviour == "error":
+            return Response(error=ModelError(self._value, f"mock error: {self._value}"), latency_s=0.0)
+        if self._behaviour == "die" and request.cell and request.cell.depth == self._value:
             os._exit(1)
-        if behaviour.name == "sleep":
-            time.sleep(behaviour.number)
+        if self._behaviour == "sleep":
+            time.sleep(self._value)
         text = self._answer(request)
         self._times_asked[request.prompt.text_sha256] += 1
         seconds = time.perf_counter() - begun
         return Response(
             text=text,
-            finish_reason="length" if behaviour.name == "ramble" else "stop",
+            finish_reason="length" if self._behaviour == "ramble" else "stop",
             prompt_tokens=request.prompt.tokens,
             completion_tokens=len(self.tokenizer.encode(text).ids),
             latency_s=seconds,
@@ -139,10 +114,9 @@ class MockModel:
 
     def _answer(self, request: Request) -> str:
         language = "zh" if _CJK.search(_question(request)) else "en"
-        match self._behaviour.name:
+        match self._behaviour:
             case "judge":
-                share = self._behaviour.number
-                return judged(request.prompt.messages, None if share == _BY_WORDS else share)
+                return judged(request.prompt.messages, self._value)
             case "refuse":
                 return _REFUSAL[language]
             case "empty":
@@ -164,15 +138,18 @@ class MockModel:
                 return answer_sentence(_answers(request), language) if is_right else _wrong(request, language)
 
     def _knows(self, request: Request) -> bool:
-        cell, behaviour = request.cell, self._behaviour
-        if behaviour.name == "wrong" or cell is None:
-            return behaviour.name != "wrong"
-        if behaviour.name == "middle":
-            return cell.depth is None or not _FORGOTTEN[0] < cell.depth < _FORGOTTEN[1]
-        if behaviour.name == "half":
-            return cell.repeat % 2 == 0
-        if behaviour.name in ("rate", "curve"):
-            return _drawn(cell.id) < (chance_at(behaviour.curve, cell.length) if behaviour.curve else behaviour.number)
+        cell = request.cell
+        if self._behaviour == "wrong" or cell is None:
+            return self._behaviour != "wrong"
+        match self._behaviour:
+            case "middle":
+                return cell.depth is None or not _FORGOTTEN[0] < cell.depth < _FORGOTTEN[1]
+            case "half":
+                return cell.repeat % 2 == 0
+            case "rate":
+                return bool(_drawn(cell.id) < self._value)
+            case "curve":
+                return _drawn(cell.id) < chance_at(self._value, cell.length)
         return True
 
 

@@ -217,18 +217,18 @@ class Turnstile:
         """Lower the highest limit of requests in flight to `most`."""
         event_loop().call(lambda: self.server.narrow(most))
 
-    def leave(self, passage: Passage, sign: Sign, retry_after_s: float | None = None) -> bool:
-        """Count the request out. Returns whether the server must be given up."""
+    def leave(
+        self, passage: Passage, sign: Sign, retry_after_s: float | None = None
+    ) -> News | Literal["given up"] | None:
+        """Count the request out. Returns what is new about the server, `given up` when it must be."""
         now = self.now()
+        took_s = now - passage.since
         self.server.end(passage.begun, sign, now, retry_after_s)
         self._exclusive -= passage.alone
         self._let_others_in()
-        return self.server.given_up(now, now - passage.since)
-
-    def news(self, passage: Passage) -> News | None:
-        """A change of the server's state after an attempt, as `RequestLimiter.news`."""
-        now = self.now()
-        return None if self.closed else self.server.news(now, now - passage.since)
+        if self.server.given_up(now, took_s):
+            return "given up"
+        return None if self.closed else self.server.news(now, took_s)
 
     async def wait(self, seconds: float) -> None:
         """Pause one request; ends early when the turnstile is closed."""
@@ -238,8 +238,7 @@ class Turnstile:
     async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:
         """Wait for the event, at most `seconds`."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds if seconds < math.inf else None):
-                await event.wait()
+            await asyncio.wait_for(event.wait(), seconds if seconds < math.inf else None)
 
     def close(self, why: ModelError) -> ModelError:
         """Admit no more requests, and wake all that wait. Returns the reason of the first call."""

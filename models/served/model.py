@@ -135,15 +135,15 @@ class ServedModel:
         finally:
             fault = outcome if isinstance(outcome, AttemptFault) else None
             wait_s = fault.retry_after_s if fault and fault.sign == "busy" and fault.retry else None
-            given_up = self._turnstile.leave(passage, fault.sign if fault else "answered", wait_s)
+            news = self._turnstile.leave(passage, fault.sign if fault else "answered", wait_s)
         server, name = self._turnstile.server, str(self.transport.identity["server"])
         may_be_gone = fault is not None and fault.sign in ("gone", "broken", "down")
         ended = self.connection.ended() if may_be_gone and self.connection.ended else ""
-        if fault and (given_up or ended):
+        if fault and (news == "given up" or ended):
             outcome = replace(fault, message=ended or outage_text(name, server, fault.message), retry=False, fatal=True)
             self._error(outcome)
             self.transport.abort()
-        elif (news := self._turnstile.news(passage)) is not None:
+        elif news is not None and news != "given up":
             if self.connection.tell:
                 why = printable(self.transport.redactor.clean(fault.message), 200) if fault else ""
                 self.connection.tell(news_line(news, name, why, heard=server.heard))

@@ -102,7 +102,7 @@ def test_shares(say):
     assert "48151" in say("rate=1").text
 
 
-CURVE = parse_curve("4k:1, 16k:0.8, 1M:0")
+CURVE = parse_curve("", "4k:1, 16k:0.8, 1M:0")
 
 
 @pytest.mark.parametrize(("length", "chance"), [(1_000, 1), (4_000, 1), (8_000, 0.9), (16_000, 0.8), (2_000_000, 0)])
