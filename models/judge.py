@@ -50,16 +50,12 @@ class CommandJudge:
     """A judge, or another model, for a command of its own. `tell`: shows a status line."""
 
     spec: str
-    identity: Mapping[str, str | int | float | None]
-    """What can change its replies."""
-    at_once: int
-    """Threads that may ask it."""
-    reply_budget: int
-    """Tokens of a reply."""
+    identity: Mapping[str, str | int | float | None]  # what can change its replies
+    at_once: int  # threads that may ask it
+    reply_budget: int  # tokens of a reply
     model: Model
     tell: Callable[[str], object]
-    option: str = _OPTION
-    """The option that named it."""
+    option: str = _OPTION  # the option that named it
 
     def ask(self, system: str, user: str) -> str:
         """The judge's reply. Raises `RuntimeError` if there is none, `InputError` if there will never be."""

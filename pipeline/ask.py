@@ -23,12 +23,10 @@ class Ready:
 
     trial: Trial
     model: Model
-    exchange: Exchange
-    """Still without an answer."""
+    exchange: Exchange  # still without an answer
     second: Callable[[str], Trial] | None = None
     """Makes the trial of a second request from the first answer: the follow-up question, or that for the canaries."""
-    canaries: Canaries | None = None
-    """The marks at both ends of the context that the second request asks for."""
+    canaries: Canaries | None = None  # the marks at both ends of the context that the second request asks for
 
 
 def ask(engine: Engine, cell: Cell) -> Exchange:

@@ -32,13 +32,10 @@ class Engine:
 
     settings: Settings
     cache_dir: Path
-    workers: int = 1
-    """Processes that share this run, its concurrency and its CPU threads."""
+    workers: int = 1  # processes that share this run, its concurrency and its CPU threads
     tasks: Tasks = field(default_factory=lambda: TASKS)
-    serving: Serving | None = None
-    """The server that the run starts for its model."""
-    tell: Callable[[str], object] | None = None
-    """Shows a status line."""
+    serving: Serving | None = None  # the server that the run starts for its model
+    tell: Callable[[str], object] | None = None  # shows a status line
 
     def __post_init__(self) -> None:
         self.models = ModelPool(self.settings, self.cache_dir, self.workers, self.serving, self.tell)

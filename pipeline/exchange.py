@@ -35,12 +35,9 @@ class Again:
 class StoredAnswer(NamedTuple):
     """An answer from an earlier session, or from before its test's turn; scored in place of a new one."""
 
-    record: Record
-    """The answer as it was recorded."""
-    scored: Record | None
-    """The record that has its score, if it has one."""
-    replayed: bool
-    """Whether a test has scored it, and not only judges before their test's turn."""
+    record: Record  # the answer as it was recorded
+    scored: Record | None  # the record that has its score, if it has one
+    replayed: bool  # whether a test has scored it, and not only judges before their test's turn
 
 
 def recorded_response(record: Record) -> Response:
@@ -71,35 +68,23 @@ class Exchange:
     cell: Cell
     suite: Suite
     model: str
-    key: str
-    """Identifies the trial for resuming."""
+    key: str  # identifies the trial for resuming
     response: Response
-    scorer: str = ""
-    """The one that the suite names, else the task's."""
+    scorer: str = ""  # the one that the suite names, else the task's
     question: str = ""
     reference: Mapping[str, Any] | None = None
-    trial: Trial | None = None
-    """`None` where the prompt could not be built, or the answer was stored."""
-    stored_prompt: PromptFacts | None = None
-    """The record of the prompt, where the answer was stored."""
-    invalid: tuple[str, ...] = ()
-    """Reasons why this is no answer to the prompt that was built."""
-    invalid_why: str = ""
-    """The first of these reasons, in words."""
+    trial: Trial | None = None  # `None` where the prompt could not be built, or the answer was stored
+    stored_prompt: PromptFacts | None = None  # the record of the prompt, where the answer was stored
+    invalid: tuple[str, ...] = ()  # reasons why this is no answer to the prompt that was built
+    invalid_why: str = ""  # the first of these reasons, in words
     flags: tuple[str, ...] = ()
-    skipped: str = ""
-    """Why the trial was not asked; empty where it was."""
-    build_s: float | None = None
-    """Seconds to build the prompt."""
+    skipped: str = ""  # why the trial was not asked; empty where it was
+    build_s: float | None = None  # seconds to build the prompt
     seed: int = 0
-    replayed: bool = False
-    """Whether a test has scored this stored answer before."""
-    again: tuple[Again, ...] = ()
-    """Answers of the stability probe."""
-    judging: Judging | None = None
-    """The run's judges, if it has any."""
-    scored_before: Record | None = None
-    """The record with the score of a stored answer."""
+    replayed: bool = False  # whether a test has scored this stored answer before
+    again: tuple[Again, ...] = ()  # answers of the stability probe
+    judging: Judging | None = None  # the run's judges, if it has any
+    scored_before: Record | None = None  # the record with the score of a stored answer
 
     @property
     def answer(self) -> str:

@@ -42,12 +42,9 @@ class ModelPool:
 
     settings: Settings
     cache_dir: Path
-    workers: int
-    """Processes that share this machine's cores."""
-    serving: Serving | None = None
-    """The server that the run starts for its model."""
-    tell: Callable[[str], object] | None = None
-    """Shows a status line."""
+    workers: int  # processes that share this machine's cores
+    serving: Serving | None = None  # the server that the run starts for its model
+    tell: Callable[[str], object] | None = None  # shows a status line
 
     def __post_init__(self) -> None:
         self._args = dict(word.partition("=")[::2] for word in self.settings.model_arg)

@@ -179,10 +179,8 @@ class WrittenBatch:
     cells: int = 0
     requests: int = 0
     prompt_tokens: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    """Why cells are not asked, and how many."""
-    failed: list[str] = field(default_factory=list)
-    """Cells without a prompt."""
+    skipped: Counter[str] = field(default_factory=Counter)  # why cells are not asked, and how many
+    failed: list[str] = field(default_factory=list)  # cells without a prompt
 
 
 def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:

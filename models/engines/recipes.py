@@ -27,24 +27,19 @@ Say = str | tuple[str, ...] | dict[str, tuple[str, ...]]
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The start of one engine; a recipe's file has these fields, `name` for `served_name`."""
 
-    command: tuple[str, ...]
-    """Its words, with {port}, {model}, {name}."""
+    command: tuple[str, ...]  # its words, with {port}, {model}, {name}
     engine: str = ""
     about: str = ""
     serves: Literal["folder", "gguf", "any"] = "any"
     health: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""
     """The path that answers below 400 when it is ready; `/health` or `/v1/models` where it is empty."""
     install: str = ""
-    needs: str = ""
-    """A Python package of this environment."""
+    needs: str = ""  # a Python package of this environment
     served_name: str = msgspec.field(default="", name="name")
     """What the engine calls every model, where it takes no name."""
-    start_s: Annotated[float, msgspec.Meta(gt=0)] = _SLOW_S
-    """Seconds that it may take until it is healthy."""
-    defaults: dict[str, str] = {}
-    """Options of the engine, unless the user gives them."""
-    reports: tuple[str, ...] = ()
-    """Options that make replies tell more (cached tokens) and change no answer."""
+    start_s: Annotated[float, msgspec.Meta(gt=0)] = _SLOW_S  # seconds that it may take until it is healthy
+    defaults: dict[str, str] = {}  # options of the engine, unless the user gives them
+    reports: tuple[str, ...] = ()  # options that make replies tell more (cached tokens) and change no answer
     say: dict[Word, Say] = {}
     """For each of `WORDS` the engine's option, several options with one value, or the words for each value."""
 

@@ -217,10 +217,8 @@ class ServedRun:
 
     recipe: Recipe
     args: Mapping[str, str | None]
-    model: str
-    """What the engine is given."""
-    name: str
-    """What requests call it."""
+    model: str  # what the engine is given
+    name: str  # what requests call it
     tokenizer: str | None
     weights: str
     """The spec whose weights are hashed for the resume key; empty for a name of the hub, which the engine fetches."""

@@ -22,13 +22,10 @@ class Generated:
     """
 
     prompt: Ids
-    budget: int
-    """The most tokens that it may have."""
-    ids: list[int] = field(default_factory=list)
-    """With the stop token, if one came."""
+    budget: int  # the most tokens that it may have
+    ids: list[int] = field(default_factory=list)  # with the stop token, if one came
     stopped: bool = False
-    cached: int = 0
-    """Prompt tokens that were not computed again."""
+    cached: int = 0  # prompt tokens that were not computed again
     ttft_s: float = 0.0
     latency_s: float = 0.0
 

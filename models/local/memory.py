@@ -131,19 +131,14 @@ class LocalOptions:
     device_map: str | None = None
     trust_remote_code: bool = False
     revision: str | None = None
-    rope_scaling: Annotated[Mapping[str, Any] | None, json_object] = None
-    """Changes of the checkpoint's rope parameters."""
-    quantization: Annotated[Mapping[str, Any] | None, json_object] = None
-    """A transformers quantization config."""
+    rope_scaling: Annotated[Mapping[str, Any] | None, json_object] = None  # changes of the checkpoint's rope parameters
+    quantization: Annotated[Mapping[str, Any] | None, json_object] = None  # a transformers quantization config
     prefill_chunk: Annotated[int, Meta(ge=1)] = 2048
-    window: Annotated[int, Meta(ge=1)] | None = None
-    """In place of the configuration's."""
+    window: Annotated[int, Meta(ge=1)] | None = None  # in place of the configuration's
     repetition_penalty: Annotated[float | None, positive] = None
     """In place of the checkpoint's own, which greedy decoding would apply."""
-    cache: Literal["plain", "offloaded"] = "plain"
-    """Keys and values where the model is, or `offloaded` to main memory."""
-    kernels: Literal["auto", "plain"] = "auto"
-    """`plain` leaves float32 layers as torch has them."""
+    cache: Literal["plain", "offloaded"] = "plain"  # keys and values where the model is, or `offloaded` to main memory
+    kernels: Literal["auto", "plain"] = "auto"  # `plain` leaves float32 layers as torch has them
 
     def answer_changing(self) -> dict[str, str]:
         """The options that belong to the model's identity, beside those that it reports itself."""

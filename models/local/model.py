@@ -27,8 +27,7 @@ class LocalModel:
     `batch_size`, `batch_tokens`: the best number of requests for `respond_many`, and their tokens.
     """
 
-    decoder: GreedyDecoder | None
-    """`None` once it is closed."""
+    decoder: GreedyDecoder | None  # `None` once it is closed
     tokenizer: Tokenizer
     window: int | None
     vocabulary: int

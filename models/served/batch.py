@@ -63,8 +63,7 @@ def request_line(name: str, options: ServedOptions, request: Request, custom_id:
 class BatchAnswer:
     """An answer of a batch service."""
 
-    status: int | None
-    """HTTP's; `None` where the request never reached the model, and `error` says why."""
+    status: int | None  # HTTP's; `None` where the request never reached the model, and `error` says why
     body: Any = field(repr=False)
     error: Mapping[str, Any]
 

@@ -30,22 +30,15 @@ class ServerOptions:
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
     api_key_env: str = "OPENAI_API_KEY"
-    timeout_s: float = 120.0
-    """Of one attempt with a short prompt; it grows with the prompt."""
-    retries: int = 5
-    """Attempts after the first."""
-    concurrency: int = 8
-    """Requests in flight at once, of this process."""
-    strict_model: bool = False
-    """Answers of another model than the one under test do not count."""
+    timeout_s: float = 120.0  # of one attempt with a short prompt; it grows with the prompt
+    retries: int = 5  # attempts after the first
+    concurrency: int = 8  # requests in flight at once, of this process
+    strict_model: bool = False  # answers of another model than the one under test do not count
     too_long_pattern: re.Pattern[str] | None = None
     """How this server says that a prompt does not fit, where its words are not known here."""
-    heeds_slots: bool = True
-    """A server that tells how many requests it works on at once is asked no more."""
-    workers: int = 1
-    """Processes that ask this server at the same time."""
-    batch: bool = False
-    """Nobody is asked: requests are written to files, or `answers` are read from some."""
+    heeds_slots: bool = True  # a server that tells how many requests it works on at once is asked no more
+    workers: int = 1  # processes that ask this server at the same time
+    batch: bool = False  # nobody is asked: requests are written to files, or `answers` are read from some
     answers: AnswerFiles | None = None
     ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)
     """Says why a server that the run has started cannot come back, empty while it may."""
@@ -168,10 +161,8 @@ class ServedOptions:
     proxy: Annotated[str | None, _proxy] = field(default=None, repr=False)
     azure_api_version: str | None = None
     azure_deployment: str | None = None
-    thinking: str | None = None
-    """How Claude or Gemini thinks."""
-    cache: Annotated[str | None, _cache] = None
-    """How long Anthropic keeps what stands before the question: `5m`, `1h`."""
+    thinking: str | None = None  # how Claude or Gemini thinks
+    cache: Annotated[str | None, _cache] = None  # how long Anthropic keeps what stands before the question: `5m`, `1h`
 
     def decoding(self) -> str:
         """The decoding parameters in words, for the model's identity."""

@@ -30,8 +30,7 @@ class AttemptFault(ModelError):  # noqa: N818 - no exception
 
     retry: bool = False
     sign: Sign = "answered"
-    filtered: bool = False
-    """No fault of ours or theirs: the server refused to answer this prompt."""
+    filtered: bool = False  # no fault of ours or theirs: the server refused to answer this prompt
     retry_after_s: float | None = None
     status: int | None = None
 
@@ -47,8 +46,7 @@ class HttpError:
     body: object = None
     text: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    inside: bool = False
-    """The status came in a successful answer."""
+    inside: bool = False  # the status came in a successful answer
 
     @property
     def words(self) -> str:

@@ -43,8 +43,7 @@ class ServedModel:
     tokenizer: Tokenizer
     connection: ServerOptions
     turnstile: Turnstile | None = None
-    shared: Path | None = None
-    """The folder of facts that one run's workers learn of the server."""
+    shared: Path | None = None  # the folder of facts that one run's workers learn of the server
 
     def __post_init__(self) -> None:
         self._longest = 0  # prompt tokens that it has answered

@@ -18,13 +18,10 @@ _LOAD_S = 300.0  # Ollama reads some hundred GiB from disk at worst
 class Window:
     """The tokens that prompt and answer may have together; `source` says who told, for the manifest."""
 
-    tokens: int | None
-    """`None` where nobody tells; then `exact` says that the server was there to be asked."""
+    tokens: int | None  # `None` where nobody tells; then `exact` says that the server was there to be asked
     source: str
-    exact: bool = True
-    """Whether it is what this server gives, and not the most that its model could take."""
-    slots: int | None = None
-    """How many requests the server works on at once, where it tells."""
+    exact: bool = True  # whether it is what this server gives, and not the most that its model could take
+    slots: int | None = None  # how many requests the server works on at once, where it tells
 
 
 Fetch = Callable[..., Any]

@@ -32,12 +32,9 @@ class ServerFacts:
 
     transport: Transport
     tokenizer: Tokenizer
-    ask: Callable[[Request], Response]
-    """Puts a request to the server."""
-    strict: bool
-    """Answers of another model do not count."""
-    shared: Path | None
-    """The folder of facts that the workers of a run have learnt."""
+    ask: Callable[[Request], Response]  # puts a request to the server
+    strict: bool  # answers of another model do not count
+    shared: Path | None  # the folder of facts that the workers of a run have learnt
 
     def __post_init__(self) -> None:
         self._name = " ".join(str(fact) for fact in self.transport.identity.values())

@@ -40,12 +40,9 @@ class Dialect:
 class Transport(ABC):
     """One model at one place. Asked many things at once; but for `attempt` each call may block."""
 
-    identity: dict[str, str | int | float | None]
-    """What can change answers, free of secrets; `server` is where it is."""
-    model_name: str
-    """The model's name as it is asked for; empty where that says nothing of the model."""
-    redactor: Redactor
-    """Knows the secrets that are sent."""
+    identity: dict[str, str | int | float | None]  # what can change answers, free of secrets; `server` is where it is
+    model_name: str  # the model's name as it is asked for; empty where that says nothing of the model
+    redactor: Redactor  # knows the secrets that are sent
     options: ServedOptions
     dialect = Dialect()
     live = True

@@ -105,8 +105,7 @@ class TiktokenTokenizer:
 
     name: str
     encoding: tiktoken.Encoding
-    lengths: NDArray[np.int64]
-    """Bytes of each token."""
+    lengths: NDArray[np.int64]  # bytes of each token
     fingerprint: str
     bos: tuple[int, ...] = ()
     has_chat_template: bool = True
@@ -212,10 +211,8 @@ class ScaledTokenizer:
     name: str
     inner: TiktokenTokenizer
     scale: Mapping[str, float]
-    error: float
-    """The share, 0..1, by which counts of text like the calibration's were off."""
-    calibration: Mapping[str, Any] | None = None
-    """Recreates it without the server, for a manifest."""
+    error: float  # the share, 0..1, by which counts of text like the calibration's were off
+    calibration: Mapping[str, Any] | None = None  # recreates it without the server, for a manifest
     bos: tuple[int, ...] = ()
     has_chat_template: bool = True
 

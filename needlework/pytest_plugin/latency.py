@@ -32,8 +32,7 @@ class LatencyGroup:
     """Seconds of one measure of one (model, task, length), as pytest-benchmark reads a fixture."""
 
     group: str
-    param: str
-    """With the model where a run has several only, so that runs of two models can be compared."""
+    param: str  # with the model where a run has several only, so that runs of two models can be compared
     params: Mapping[str, Any]
     extra_info: Mapping[str, Any]
     seconds: tuple[float, ...]

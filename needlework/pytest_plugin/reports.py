@@ -169,13 +169,10 @@ Shown = tuple[str, str, str, str]
 class Payload:
     """The record of a cell, from the process that asked to the one that writes."""
 
-    record: Record | None
-    """`None` once every hook has seen it."""
+    record: Record | None  # `None` once every hook has seen it
     shown: Shown
-    facts: Mapping[str, Any]
-    """For the manifest, once for each series of cells."""
-    fault: str = ""
-    """Why the run has to end."""
+    facts: Mapping[str, Any]  # for the manifest, once for each series of cells
+    fault: str = ""  # why the run has to end
 
 
 def payload_of(report: object) -> Payload | None:
