@@ -4,9 +4,10 @@ Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from needlework.cluster.matrix import Configuration, Matrix, run_configurations
-from needlework.cluster.plan import pop_option
+from needlework.cluster.matrix import Configuration, run_configurations
+from needlework.cluster.plan import benchmark_words, pop_option
 from needlework.core.errors import InputError
 from needlework.core.settings import Settings
 from needlework.models.specs import is_served
@@ -42,9 +43,11 @@ def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
         pop_option(rest, option)
     is_gate = _NOT_WORSE in settings.gate and settings.baseline is None
     rest = _without_gate(rest) if is_gate else rest
-    configurations = tuple(Configuration(f"load {load}", (f"--load={load}",)) for load in loads)
-    matrix = Matrix(name, settings.results_dir / name, tuple(rest), configurations)
-    return run_configurations(matrix, configurations, fail_if_worse=is_gate, sections=load_sections)
+    pytest, folder = (*benchmark_words(rest, Path.cwd()), *rest), settings.results_dir / name
+    configurations = [
+        Configuration(f"load {load}", (*pytest, f"--load={load}"), folder / f"load_{load}") for load in loads
+    ]
+    return run_configurations(configurations, configurations, fail_if_worse=is_gate, sections=load_sections)
 
 
 def _without_gate(words: Sequence[str]) -> list[str]:

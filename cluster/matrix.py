@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +33,6 @@ from needlework.results.style import clock, relative
 # Options that the matrix sets itself, or that make a run that cannot be compared with the others.
 _EXCLUDED = {"run_name", "plan", "power", "shard", "batch_out", "batch_in", "fresh", "resume"}
 _REPLACED = {"model"}  # repeatable options that a configuration replaces; to all others it adds its values
-Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +40,16 @@ class Configuration:
     """One run of a matrix."""
 
     label: str
-    words: Words  # options, as pytest takes them
+    words: tuple[str, ...]  # for pytest: which tests, and options
+    folder: Path  # of the run; the matrix's folder has those of all runs, and the comparison
 
     @property
-    def folder(self) -> str:
-        """The run's name."""
-        return re.sub(r"[^\w.+-]+", "_", self.label)
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Runs of several configurations over the same cells."""
-
-    name: str
-    folder: Path  # of the runs and the comparison
-    pytest: Words  # further words for pytest, the same for all
-    configurations: tuple[Configuration, ...]
-
-    def run_folder(self, configuration: Configuration) -> Path:
-        """The folder of a configuration's run."""
-        return self.folder / configuration.folder
-
-    def log(self, configuration: Configuration) -> Path:
+    def log(self) -> Path:
         """The file of pytest's output."""
-        return self.folder / "logs" / f"{configuration.folder}.txt"
+        return self.folder.parent / "logs" / f"{self.folder.name}.txt"
 
 
-def read_matrix(path: Path) -> Matrix:
+def read_matrix(path: Path) -> tuple[Configuration, ...]:
     """Read a matrix. Raises `InputError`, which names the configuration, the key and the remedy."""
     table = read_toml("matrix", path)
     entries = table.pop("configuration", None)
@@ -80,17 +62,25 @@ def read_matrix(path: Path) -> Matrix:
     pytest = table.pop("pytest", [])
     if not isinstance(pytest, list) or not all(isinstance(word, str) for word in pytest):
         raise InputError(f"{path}: pytest", pytest, 'is a list of words for pytest, such as ["-n", "2"]')
-    shared = _options(str(path), table)
-    configurations = tuple(_configuration(path, number, entry, shared) for number, entry in enumerate(entries, start=1))
-    _check_labels(path, configurations)
-    return Matrix(name, results_dir / name, tuple(pytest), configurations)
+    tests, shared = benchmark_words(pytest, Path.cwd()), _options(str(path), table)
+    configurations: dict[str, Configuration] = {}  # by the names of their runs
+    for number, entry in enumerate(entries, start=1):
+        label = _text(f"{path}: label of configuration {number}", entry.pop("label", None))
+        run_name = re.sub(r"[^\w.+-]+", "_", label)
+        if run_name in configurations:
+            twice = f"is there twice (beside {configurations[run_name].label!r}); rename one"
+            raise InputError(f"{path}: label", label, twice)
+        if run_name in ("comparison", "logs", ".", ".."):
+            raise InputError(f"{path}: label", label, "is the name of a folder of the matrix itself; rename it")
+        words = (*tests, *pytest, *_option_words(f"{path}: {label}", entry, shared))
+        configurations[run_name] = Configuration(label, words, results_dir / name / run_name)
+    return tuple(configurations.values())
 
 
-def _configuration(path: Path, number: int, entry: Mapping[str, Any], shared: Mapping[str, Any]) -> Configuration:
-    label = _text(f"{path}: label of configuration {number}", entry.get("label"))
-    source = f"{path}: {label}"
+def _option_words(source: str, table: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
+    """The shared options and a configuration's own, as pytest takes them."""
     options = dict(shared)
-    for key, value in _options(source, {key: value for key, value in entry.items() if key != "label"}).items():
+    for key, value in _options(source, table).items():
         is_added = BY_KEY[key].repeatable and key not in _REPLACED
         options[key] = [*options.get(key, ()), *value] if is_added else value
     serve_args = options.get("serve_arg", ())
@@ -99,7 +89,8 @@ def _configuration(path: Path, number: int, entry: Mapping[str, Any], shared: Ma
         parse_args(serve_args)
     elif serve_args:
         raise InputError(source, "serve_arg", 'there is no serve that takes it: write serve = "ENGINE"')
-    return Configuration(label, tuple(word for key in options for word in BY_KEY[key].pytest_words(options[key])))
+    for key, value in options.items():
+        yield from BY_KEY[key].pytest_words(value)
 
 
 def _options(source: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,17 +103,6 @@ def _options(source: str, table: Mapping[str, Any]) -> dict[str, Any]:
         parsed = [BY_KEY[key].parse(f"{source}: {key}", text) for text in texts]
         options[key] = texts if BY_KEY[key].repeatable else parsed[0] if BY_KEY[key].flag else words
     return options
-
-
-def _check_labels(path: Path, configurations: tuple[Configuration, ...]) -> None:
-    labels: dict[str, str] = {}
-    for configuration in configurations:
-        label, folder = configuration.label, configuration.folder
-        if folder in labels:
-            raise InputError(f"{path}: label", label, f"is there twice (beside {labels[folder]!r}); rename one")
-        if folder in ("comparison", "logs", ".", ".."):
-            raise InputError(f"{path}: label", label, "is the name of a folder of the matrix itself; rename it")
-        labels[folder] = label
 
 
 def _text(what: str, value: object) -> str:
@@ -154,14 +134,19 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run_matrix(options: argparse.Namespace) -> int:
-    matrix = read_matrix(options.file)
-    labels = [configuration.label for configuration in matrix.configurations]
+    configurations = read_matrix(options.file)
+    labels = [configuration.label for configuration in configurations]
     if unknown := next((label for label in options.only if label not in labels), None):
         raise InputError("--only", unknown, f"the file has {', '.join(labels)}")
-    chosen = [run for run in matrix.configurations if not options.only or run.label in options.only]
-    if options.plan:
-        return _plan(matrix, chosen)
-    return run_configurations(matrix, chosen, fail_if_worse=options.fail_if == "worse")
+    chosen = [run for run in configurations if not options.only or run.label in options.only]
+    if not options.plan:
+        return run_configurations(configurations, chosen, fail_if_worse=options.fail_if == "worse")
+    codes = []
+    for configuration in chosen:
+        words = command(configuration, Path.cwd())
+        print(f"{configuration.label}: {shlex.join(words)}", flush=True)
+        codes.append(subprocess.call([*words, "--plan", "-q", "-p", "no:cacheprovider"], stdin=subprocess.DEVNULL))
+    return INTERRUPTED if any(codes) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -178,28 +163,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _plan(matrix: Matrix, chosen: Sequence[Configuration]) -> int:
-    """Print each configuration's command, and pytest's plan of it."""
-    codes = []
-    for configuration in chosen:
-        words = command(matrix, configuration, Path.cwd())
-        print(f"{configuration.label}: {shlex.join(words)}", flush=True)
-        codes.append(subprocess.call([*words, "--plan", "-q", "-p", "no:cacheprovider"], stdin=subprocess.DEVNULL))
-    return INTERRUPTED if any(codes) else 0
-
-
 MakeSections = Callable[[Sequence[ComparedRun], Mapping[str, Run | None]], list[Section]]
 
 
 @ending_signals()
 def run_configurations(
-    matrix: Matrix,
+    configurations: Sequence[Configuration],
     chosen: Sequence[Configuration],
     *,
     fail_if_worse: bool,
     sections: MakeSections = lambda _rows, _runs: [],
 ) -> int:
-    """Run them one after another, compare all with the first, report; return the exit code.
+    """Run the chosen ones one after another, compare all with the first, report; return the exit code.
 
     `sections`: what to say of all runs beside their comparison, and before it.
     """
@@ -212,20 +187,20 @@ def run_configurations(
             line.update(f"{label}: {status}")
 
         try:
-            run = ended[configuration.label] = _run(matrix, configuration, show)
+            run = ended[configuration.label] = _run(configuration, show)
         except KeyboardInterrupt:
             line.message(f"{label}: interrupted; the same command goes on from here")
             return INTERRUPTED
         duration = clock(run.seconds)
         end = f"done in {duration}{_GATES.get(run.code, '')}"
         if run.error:
-            end = f"{run.error} ({duration}; {relative(matrix.log(configuration))})"
+            end = f"{run.error} ({duration}; {relative(configuration.log)})"
         line.message(f"{label}: {end}")
-    runs = {configuration.label: _read(matrix.run_folder(configuration)) for configuration in matrix.configurations}
+    runs = {configuration.label: _read(configuration.folder) for configuration in configurations}
     rows = compare_named(runs, {label: run.error for label, run in ended.items()})
     further = sections(rows, runs)
     print("", *section_lines(further), *([""] if further else []), *comparison_lines(rows), "", sep="\n")
-    for path in _write(matrix, rows, ended, further):
+    for path in _write(configurations, rows, ended, further):
         print(relative(path))
     return exit_code(ended, is_worse=fail_if_worse and any(row.is_worse for row in rows))
 
@@ -238,18 +213,21 @@ def _read(run_folder: Path) -> Run | None:
 
 
 def _write(
-    matrix: Matrix, rows: Sequence[ComparedRun], ended: Mapping[str, EndedRun], further: Sequence[Section]
+    configurations: Sequence[Configuration],
+    rows: Sequence[ComparedRun],
+    ended: Mapping[str, EndedRun],
+    further: Sequence[Section],
 ) -> list[Path]:
     """Write the comparison's files into the matrix's folder; return their paths."""
     links: dict[str, str] = {}
     facts: dict[str, dict[str, object]] = {}
-    for configuration in matrix.configurations:
-        label, folder, run = configuration.label, configuration.folder, ended.get(configuration.label)
-        if (matrix.run_folder(configuration) / "report.html").is_file():
-            links[label] = f"../{folder}/report.html"
-        facts[label] = {"run": folder, "exit_code": run and run.code, "seconds": run and round(run.seconds, 1)}
-    target = matrix.folder / "comparison"
-    return write_comparison(rows, target, title=matrix.name, links=links, facts=facts, further=further)
+    folder = configurations[0].folder.parent
+    for configuration in configurations:
+        label, name, run = configuration.label, configuration.folder.name, ended.get(configuration.label)
+        if (configuration.folder / "report.html").is_file():
+            links[label] = f"../{name}/report.html"
+        facts[label] = {"run": name, "exit_code": run and run.code, "seconds": run and round(run.seconds, 1)}
+    return write_comparison(rows, folder / "comparison", title=folder.name, links=links, facts=facts, further=further)
 
 
 def exit_code(ended: Mapping[str, EndedRun], *, is_worse: bool) -> int:
@@ -260,27 +238,27 @@ def exit_code(ended: Mapping[str, EndedRun], *, is_worse: bool) -> int:
     return next((code for code in _EXIT_CODES if code in codes), 0)
 
 
-def command(matrix: Matrix, configuration: Configuration, cwd: Path) -> list[str]:
+def command(configuration: Configuration, cwd: Path) -> list[str]:
     """The command line of a configuration's run."""
-    words = [*benchmark_words(matrix.pytest, cwd), *matrix.pytest, *configuration.words]
-    run = [f"--results-dir={cwd / matrix.folder}", f"--run-name={configuration.folder}"]
-    return [sys.executable, "-m", "pytest", "-p", "needlework.plugin", *words, *run]
+    folder = cwd / configuration.folder
+    run = [f"--results-dir={folder.parent}", f"--run-name={folder.name}"]
+    return [sys.executable, "-m", "pytest", "-p", "needlework.plugin", *configuration.words, *run]
 
 
-def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], None]) -> EndedRun:
+def _run(configuration: Configuration, show: Callable[[str], None]) -> EndedRun:
     """Run pytest to its end. Ctrl-C stops it; `KeyboardInterrupt` follows once its files are written.
 
     `show` is given `14 of 36 trials, 0:40 left`, or pytest's last line while there is no trial yet.
     """
-    log, cwd = matrix.log(configuration), Path.cwd()
+    log, cwd = configuration.log, Path.cwd()
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with log.open("wb") as out:
         stopped = partial(die_with_parent, signal.SIGTERM)
-        process = start_logged(command(matrix, configuration, cwd), out, cwd, preexec_fn=stopped)
+        process = start_logged(command(configuration, cwd), out, cwd, preexec_fn=stopped)
         try:
             while process.poll() is None:
-                status = trials_status(matrix.run_folder(configuration))
+                status = trials_status(configuration.folder)
                 show("".join(last_lines(log, 1)) if not status or status.startswith("0 ") else status)
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_STATUS_S)

@@ -259,7 +259,7 @@ def read(tmp_path):
 
 
 def test_a_configuration_adds_to_the_shared_options_or_replaces_them(read):
-    matrix = read(
+    configurations = read(
         'model = "a.gguf"\nserve = "llama.cpp"\nserve_arg = ["window=4k"]\nlengths = [500, 1000]\n'
         "canary = true\nguide = false\n"
         '[[configuration]]\nlabel = "KV f16"\n'
@@ -268,21 +268,21 @@ def test_a_configuration_adds_to_the_shared_options_or_replaces_them(read):
     shared = {"--serve=llama.cpp", "--serve-arg=window=4k", "--canary", "--no-guide"}
     own = [{"--model=a.gguf", "--lengths=500,1000"}, {"--model=b.gguf", "--serve-arg=kv-dtype=q8_0", "--lengths=1k"}]
 
-    assert matrix.name == "kv"
-    assert [(each.label, each.folder) for each in matrix.configurations] == [("KV f16", "KV_f16"), ("q8", "q8")]
-    assert [set(each.words) for each in matrix.configurations] == [shared | words for words in own]
+    runs = Path("results/runs/kv")
+    assert [(each.label, each.folder) for each in configurations] == [("KV f16", runs / "KV_f16"), ("q8", runs / "q8")]
+    assert [set(each.words) for each in configurations] == [{*OURS, *shared, *words} for words in own]
 
 
 def test_the_command_names_the_runs_folder_and_benchmarks(read, tmp_path):
     serve = 'serve = "my-server --port {port}"\nmodel = "openai:own"\n'
     ours = read(f'name = "series"\nresults_dir = "out"\npytest = ["-n", "2"]\n{serve}{ONE}')
     theirs = read(f'pytest = ["test_mine.py"]\n{ONE}')
-    words = command(ours, ours.configurations[0], tmp_path)
+    words = command(ours[0], tmp_path)
 
     assert "--pyargs needlework.benchmarks -n 2 " in " ".join(words)
     assert words[-2:] == [f"--results-dir={tmp_path / 'out' / 'series'}", "--run-name=a"]
     assert "--serve=my-server --port {port}" in words
-    assert "--pyargs" not in command(theirs, theirs.configurations[0], tmp_path)
+    assert "--pyargs" not in command(theirs[0], tmp_path)
 
 
 @pytest.mark.parametrize(
