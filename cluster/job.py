@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from needlework.cluster.plan import DONE, INTERRUPTED, WRONG_USE, Ending, size_of, write_ending
-from needlework.core.errors import InputError, OneLineParser
+from needlework.core.errors import InputError
 from needlework.results.records.journal import Journal
 
 STOPPED = 143  # the exit code that a shell gives for SIGTERM
@@ -40,14 +40,13 @@ class StopRequest:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one shard. Returns 0 if it is done, `STOPPED` if it was stopped, else pytest's exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    parser = OneLineParser(prog="needlework.cluster.job", description=__doc__)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--shard", required=True)
-    options = parser.parse_args(words[: words.index("--")])
+    """Run one shard: `FOLDER I/N WORDS...`, with pytest's words.
+
+    Returns 0 if it is done, `STOPPED` if it was stopped, else pytest's exit code.
+    """
+    folder, shard, *words = sys.argv[1:] if argv is None else argv
     threading.Thread(target=_stop_without_parent, args=(os.getppid(),), daemon=True).start()
-    return run_shard(options.folder, options.shard, words[words.index("--") + 1 :])
+    return run_shard(Path(folder), shard, words)
 
 
 def run_shard(folder: Path, shard: str, words: Sequence[str]) -> int:

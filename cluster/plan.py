@@ -66,8 +66,7 @@ class Plan:
 
     def command(self, shard: str, *, python: str = sys.executable) -> list[str]:
         """The command line that runs a shard, named `I/N`."""
-        words = ["--folder", str(self.folder), "--shard", shard, "--", *self.words]
-        return [python, "-m", "needlework.cluster.job", *words]
+        return [python, "-m", "needlework.cluster.job", str(self.folder), shard, *self.words]
 
     def shell_command(self, number: str, *, python: str = sys.executable) -> str:
         """`command` for a shell that expands `number`."""

@@ -136,4 +136,5 @@ def _gemini(reply, body, tokens, name):
     usage |= {"candidatesTokenCount": len(reply.text) // 4 + 1, "thoughtsTokenCount": len(reply.thinking) // 4}
     content = {"role": "model", "parts": [{"text": reply.text[3:]}]}
     last = {"content": content, "finishReason": reply.stop or "STOP", "index": 0}
-    yield f"data: {json.dumps({'candidates': [last], 'usageMetadata': usage, **names})}\r\n\r\n"
+    other = {"content": {"role": "model", "parts": [{"text": "Another candidate."}]}, "index": 1}
+    yield f"data: {json.dumps({'candidates': [last, other], 'usageMetadata': usage, **names})}\r\n\r\n"

@@ -173,8 +173,7 @@ def start(tmp_path):
         head = f"import os, signal, time\nfrom pathlib import Path\nrun = Path({str(folder)!r})\ndef main(words):\n"
         (tmp_path / "pytest.py").write_text(head + textwrap.indent(code, "    "))
         environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-        words = ["--folder", str(folder), "--shard", "1/2", "--", "--model", "m"]
-        command = [sys.executable, "-m", job.__name__, *words]
+        command = [sys.executable, "-m", job.__name__, str(folder), "1/2", "--model", "m"]
         running.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
         return running[-1]
 

@@ -215,8 +215,7 @@ def test_a_kubernetes_job_has_the_plan_and_the_pods():
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "2", "cpu": "8", "memory": "64Gi"}}
     assert container["envFrom"] == [{"secretRef": {"name": "keys"}}]
     assert container["command"][-1].endswith(
-        "--folder '/runs/results/Big run' --shard \"$((JOB_COMPLETION_INDEX + 1))\"/8"
-        " -- --model m --gate 'score >= 0.9'"
+        "'/runs/results/Big run' \"$((JOB_COMPLETION_INDEX + 1))\"/8 --model m --gate 'score >= 0.9'"
     )
     with pytest.raises(InputError, match="--mount"):
         indexed_job(PLAN, options("kubernetes --image=i --claim=c --mount=work"))

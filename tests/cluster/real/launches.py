@@ -78,10 +78,9 @@ class Launches:
 
     def process(self, shard, module):
         """The process of a shard."""
-        wanted = {f"{shard}/{self.shards}", "--shard"}
         for process in psutil.process_iter(["cmdline"]):
             words = process.info["cmdline"] or []
-            named = words[1:3] == ["-m", module] and wanted <= set(words)
+            named = words[1:3] == ["-m", module] and f"{shard}/{self.shards}" in words
             if named and any(str(self.folder) in word for word in words):
                 return process
         raise AssertionError(f"no process of shard {shard}")

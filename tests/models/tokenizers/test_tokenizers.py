@@ -174,8 +174,10 @@ def test_folders_that_are_no_tokenizer_or_have_no_template_are_refused(tmp_path)
         load_tokenizer(str(tmp_path))
     write_llama_like(tmp_path, normaliser=True)
     (tmp_path / "tokenizer_config.json").unlink()
+    tokenizer = folder_tokenizer(tmp_path)
+    assert tokenizer.has_chat_template is False
     with pytest.raises(InputError, match="--template"):
-        folder_tokenizer(tmp_path).render_chat([Message("user", "Hello")])
+        tokenizer.render_chat([Message("user", "Hello")])
     (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
     with pytest.raises(InputError, match=r"chat_template\.jinja'?: cannot be read"):
         folder_tokenizer(tmp_path)
