@@ -61,7 +61,7 @@ def parse_spec(spec: str) -> ModelSpec:
 def runs_here(spec: str) -> bool:
     """Whether a spec names a model that this process computes itself; a plug-in's has `runs_here = True`."""
     kind = spec.partition(":")[0]
-    return kind in _LOCAL or (is_plugin(spec) and _plugin_runs_here(kind))
+    return kind in _LOCAL or (is_plugin(spec) and bool(getattr(_plugin(kind), "runs_here", False)))
 
 
 def is_served(spec: str) -> bool:
@@ -78,11 +78,6 @@ def is_plugin(spec: str) -> bool:
 def bears_threads(spec: str) -> bool:
     """Whether many threads may ask the model of a spec at once."""
     return is_served(spec) or spec.startswith("mock:")
-
-
-@cache
-def _plugin_runs_here(kind: str) -> bool:
-    return bool(getattr(_plugin(kind), "runs_here", False))
 
 
 def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:
@@ -238,6 +233,7 @@ def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path
             return checkpoint_folder(parsed.name, revision=model_args.get("revision"), weights=weights, code=code)
 
 
+@cache
 def _plugin(kind: str) -> Any:
     """The target of the entry point of this name: an object with `resolve_tokenizer` and `load` (docs/extend.md).
 

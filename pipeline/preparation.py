@@ -168,11 +168,6 @@ class Filled:
         return f"{OPTION} {WORD}: {self.tokens:,} tokens, {self.reason}"
 
 
-def asks_window(settings: Settings) -> bool:
-    """Whether a suite has the window as a length that is not known yet."""
-    return any(suite.window for suite in settings.suites)
-
-
 def filled(settings: Settings, tasks: Tasks, cache_dir: Path) -> Filled:
     """The length for all suites: the smallest window of several models, so that all are asked the same.
 

@@ -2,10 +2,8 @@
 
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -119,15 +117,6 @@ def command(
     for option, value in options.items():
         words += [_option(option)] if value is None else [_option(option), value]
     return (*words, *recipe.reports)
-
-
-def check_installed(recipe: Recipe, words: Sequence[str]) -> None:
-    """Refuse a command that is not there. Raises `InputError`."""
-    if recipe.needs and find_spec(recipe.needs) is None:
-        raise InputError("--serve", recipe.engine, f"{recipe.needs} is not installed: {recipe.install}")
-    if shutil.which(words[0]) is None:
-        remedy = recipe.install or "give its whole path"
-        raise InputError("--serve", recipe.engine, f"there is no program {words[0]} on PATH: {remedy}")
 
 
 def shown_command(words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -29,7 +31,6 @@ from needlework.models.checkpoints import json_table
 from needlework.models.engines.recipes import (
     HERE,
     Recipe,
-    check_installed,
     command,
     find_recipe,
     parse_args,
@@ -73,7 +74,12 @@ class Serving:
 
     def check(self) -> None:
         """Refuse what cannot be started because it is not installed. Raises `InputError`."""
-        check_installed(self.served.recipe, self.served.words(0))
+        recipe, program = self.served.recipe, self.served.words(0)[0]
+        if recipe.needs and find_spec(recipe.needs) is None:
+            raise InputError("--serve", self.name, f"{recipe.needs} is not installed: {recipe.install}")
+        if shutil.which(program) is None:
+            remedy = recipe.install or "give its whole path"
+            raise InputError("--serve", self.name, f"there is no program {program} on PATH: {remedy}")
 
     def address(self) -> str:
         """The server's base URL; it is started, and waited for, on the first call. Raises `InputError`."""

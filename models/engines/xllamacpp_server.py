@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 _FIELDS = {
+    "model": "model.path", "host": "hostnames", "alias": "model_alias", "threads": "cpuparams.n_threads",
     "ctx-size": "n_ctx", "parallel": "n_parallel", "batch-size": "n_batch", "ubatch-size": "n_ubatch",
     "flash-attn": "flash_attn_type", "context-shift": "ctx_shift", "gpu-layers": "n_gpu_layers",
     "rope-scaling": "rope_scaling_type",
@@ -26,11 +27,13 @@ def main(words: list[str]) -> int:
     params = xllamacpp.CommonParams()
     params.warmup = False
     # Threads beyond the cores wait for each other.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores
+    params.cpuparams.n_threads = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     try:
         for name, value in options(words):
             put(params, name, value)
+        params.cpuparams_batch.n_threads = params.cpuparams.n_threads
         _server = xllamacpp.Server(params)
     except (ValueError, RuntimeError) as error:
         print(f"error: {error}", flush=True)
@@ -56,31 +59,23 @@ def options(words: list[str]) -> list[tuple[str, str | None]]:
 
 def put(params: Any, name: str, value: str | None) -> None:
     """Set one option. `no-NAME` sets NAME to false."""
-    field = _FIELDS.get(name, name.replace("-", "_"))
-    if value is None and not hasattr(params, field) and name.startswith("no-"):
-        name = name.removeprefix("no-")
-        field, value = _FIELDS.get(name, name.replace("-", "_")), "false"
-    if value is None and not isinstance(getattr(params, field, None), bool):
-        raise ValueError(f"--{name} needs a value")
-    match name:
-        case "model":
-            params.model.path = value
-        case "host":
-            params.hostnames = [value]
-        case "alias":
-            params.model_alias = {value}
-        case "threads":
-            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = typed(name, 1, value)
-        case _ if not hasattr(params, field):
-            raise ValueError(f"there is no option --{name}")
-        case _:
-            if name == "chat-template":
-                params.use_jinja = "{" in str(value)  # else it is the name of a template that llama.cpp knows
-            setattr(params, field, typed(name, getattr(params, field), value))
+    path = _FIELDS.get(name, name.replace("-", "_"))
+    if value is None and not hasattr(params, path) and name.startswith("no-"):
+        put(params, name.removeprefix("no-"), "false")
+        return
+    outer, _, field = path.rpartition(".")
+    holder = getattr(params, outer) if outer else params
+    if not hasattr(holder, field):
+        raise ValueError(f"there is no option --{name}")
+    if name == "chat-template":
+        params.use_jinja = "{" in str(value)  # else it is the name of a template that llama.cpp knows
+    setattr(holder, field, typed(name, getattr(holder, field), value))
 
 
 def typed(name: str, now: object, value: str | None) -> object:
     """The value as the kind of thing that the option holds now."""
+    if value is None and not isinstance(now, bool):
+        raise ValueError(f"--{name} needs a value")
     if isinstance(now, Enum):
         word = _WORDS.get(value or "", value or "").upper()
         for member in type(now):
@@ -88,6 +83,8 @@ def typed(name: str, now: object, value: str | None) -> object:
                 return member
         raise ValueError(f"--{name}: there is no type {value!r} among llama.cpp's {type(now).__name__}")
     kind: type[Any] = type(now)
+    if kind in (list, set):
+        return kind([value])
     try:
         return {"true": True, "false": False}[value or "true"] if kind is bool else kind(value)
     except (ValueError, KeyError, TypeError):

@@ -25,7 +25,7 @@ from needlework.haystack_fixtures.tasks.published.leval import own_tasks
 from needlework.models.engines.serve import ServedRun, served_run, with_server
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import Exchange, StoredAnswer
-from needlework.pipeline.preparation import Filled, asks_window, filled, with_length
+from needlework.pipeline.preparation import Filled, filled, with_length
 from needlework.pipeline.queue import Queue
 from needlework.pytest_plugin.options import command_line_values, ini_values
 from needlework.pytest_plugin.workers import given_to_worker, is_worker, usage_errors, worker_count, worker_name
@@ -108,7 +108,7 @@ class RunState:
             settings = with_server(settings, self._served) if self._served else settings
             self.stand_ins = stand_ins(settings)
             settings = with_text_at_hand(settings)
-            if not asks_window(settings):
+            if not any(suite.window for suite in settings.suites):  # a length that is not known yet
                 return settings
             if of_controller := given_to_worker(config, WINDOW):
                 return with_length(settings, int(of_controller))
@@ -131,10 +131,6 @@ class RunState:
             serving=self.serving,
             tell=self.show_status,
         )
-
-    @property
-    def has_engine(self) -> bool:
-        return "engine" in vars(self)
 
     @cached_property
     def queue(self) -> Queue:

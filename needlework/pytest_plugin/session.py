@@ -62,22 +62,18 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
             print(f"{preset.name:22} {preset.about}")
         return 0
     if config.getoption("load") and len(run_state(config).settings.load) > 1 and not config.getoption("plan"):
-        return _run_loads(config)
+        load = import_module("needlework.cluster.load")  # by name: cluster/ stands above this folder, and runs pytest
+        settings = run_state(config).settings
+        with usage_errors():
+            words = list(map(str, config.invocation_params.args))
+            code: int = load.run_loads(words, settings, run_folder(settings).name)
+            return code
     if config.getoption("plan") or config.getoption("batch_out") or config.getoption("batch_in"):
         use_one_process(config)  # ignores -n: a plan needs no workers, and one process writes the files of batches
     elif workers_asked(config) and cells_to_come(config):
         with usage_errors():
             devices.limit_workers(config, run_state(config).settings)
     return None
-
-
-def _run_loads(config: pytest.Config) -> int:
-    """Run pytest once for each number of `--load`; returns the exit code."""
-    load = import_module("needlework.cluster.load")  # by name: cluster/ stands above this folder, and runs pytest
-    settings = run_state(config).settings
-    with usage_errors():
-        code: int = load.run_loads(list(map(str, config.invocation_params.args)), settings, run_folder(settings).name)
-        return code
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -214,7 +210,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
     state = run_state(config)
-    if not state.has_engine or exitstatus == pytest.ExitCode.USAGE_ERROR:
+    if "engine" not in vars(state) or exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
     task_notes = {series.suite: series.task.notes for series in state.engine.series() if series.task.notes}
     every = config.option.verbose > 0
@@ -233,7 +229,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         state.terminal = None
     if state.waiting_answers is not None:
         state.waiting_answers.close()
-    if state.has_engine:
+    if "engine" in vars(state):
         state.engine.models.close()
 
 
