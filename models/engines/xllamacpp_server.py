@@ -27,9 +27,8 @@ def main(words: list[str]) -> int:
     params = xllamacpp.CommonParams()
     params.warmup = False
     # Threads beyond the cores wait for each other.
-    params.cpuparams.n_threads = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    params.cpuparams.n_threads = cores
     try:
         for name, value in options(words):
             put(params, name, value)

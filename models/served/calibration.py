@@ -39,15 +39,6 @@ def new_short_requests(request: Request, tokenizer: Tokenizer) -> tuple[Request,
     return one, other
 
 
-def short_message_counts(request: Request) -> tuple[int, int]:
-    """The numbers of messages of the two short requests for a trial."""
-    messages = _before_answer(request)
-    if not request.prompt.conversation:
-        return len(messages), len(messages)
-    system = sum(message.role == "system" for message in messages)
-    return system + 3, system + 7  # the question behind one round, and behind three
-
-
 def calibrate(
     ours: Sequence[int], responses: Sequence[Response], error: float = 0.0, messages: Sequence[int] = (0, 0)
 ) -> Calibration:

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,7 +17,6 @@ from needlework.models.served.calibration import (
     calibrate,
     layout_of,
     new_short_requests,
-    short_message_counts,
 )
 from needlework.models.served.probes import Window, fingerprint
 from needlework.models.served.transport import Transport
@@ -167,22 +166,20 @@ class ServerFacts:
         return asdict(window), window.tokens is not None
 
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
-        counts, responses = self.transport.short_answers(request) or self._ask_both(request)
-        calibration = calibrate(
-            counts, responses, approximation(self.tokenizer), messages=short_message_counts(request)
-        )
+        shorts = new_short_requests(request, self.tokenizer)
+        stored = self.transport.short_answers(request)
+        counts, responses = stored or ([short.prompt.tokens for short in shorts], self._ask_both(shorts))
+        messages = [len(short.prompt.messages) for short in shorts]
+        calibration = calibrate(counts, responses, approximation(self.tokenizer), messages)
         return asdict(calibration), calibration.status != "failed"
 
-    def _ask_both(self, request: Request) -> tuple[list[int], list[Response]]:
-        """Our counts of the two short requests, and the responses to them."""
-        requests = new_short_requests(request, self.tokenizer)
-        for short in requests:
+    def _ask_both(self, shorts: Sequence[Request]) -> list[Response]:
+        for short in shorts:
             self._replays.ask(short)
         # At once: every trial of the run waits for both.
-        threads = ThreadPoolExecutor(len(requests))
+        threads = ThreadPoolExecutor(len(shorts))
         try:
-            responses = list(map(self._with_replay, requests, threads.map(self.ask, requests)))
-            return [short.prompt.tokens for short in requests], responses
+            return list(map(self._with_replay, shorts, threads.map(self.ask, shorts)))
         finally:
             threads.shutdown(wait=False)  # who ends the run does not wait for the server; no `with`, which would
 
