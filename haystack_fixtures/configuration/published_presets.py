@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.core.grid import parse_depths
+from needlework.core.grid import DEPTH_SPACINGS, parse_depths
 from needlework.core.redact import without_credentials
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
@@ -19,7 +19,6 @@ _CDME = {  # of the class of a data set: task and scorer
     "opencompass.datasets.cdme.cdme.CDMEDataset": ("niah", "cdme"),
     "opencompass.datasets.cdme.cdme_multi.CDMEDataset": ("multi_needle", "keyword"),
 }
-_ERRORS = (LookupError, TypeError, ValueError)  # of what is not read
 _MOST_LENGTHS = 10_000
 _ANSWER_TOKENS = 512  # where a data set names no `max_out_len`
 _EVALSCOPE = {"prompt": "evalscope", "length_means": "context", "length_buffer": 150, "answer_budget": 256}
@@ -39,7 +38,7 @@ def suites_of_python(path: Path, text: str) -> tuple[list[Table], Sequence[str]]
     """
     notes: list[str] = []
     try:
-        suites = [_cdme_suite(path, table, notes) for table in _cdme_tables(path, ast.parse(text), notes)]
+        suites = list(_cdme_suites(path, ast.parse(text), notes))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError("--preset", path, f"is no Python configuration: {error or 'nested too deep'}") from None
     if not suites:
@@ -50,23 +49,24 @@ def suites_of_python(path: Path, text: str) -> tuple[list[Table], Sequence[str]]
     return suites, notes
 
 
-def _cdme_tables(path: Path, tree: ast.Module, notes: list[str]) -> Iterator[dict[str, Any]]:
-    """The tables of CDME's data sets. A loop's variable stands for all of its values: the axes of the grid."""
+def _cdme_suites(path: Path, tree: ast.Module, notes: list[str]) -> Iterator[Table]:
+    """The suites of CDME's data sets. A loop's variable stands for all of its values: the axes of the grid."""
     names: dict[str, Any] = {}
     for statement in _statements(tree.body):
         match statement:
             case ast.ImportFrom(module=module, names=aliases):
                 names |= {each.asname or each.name: f"{module}.{each.name}" for each in aliases}
             case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.For(target=ast.Name(id=name), iter=value):
-                names.pop(name, None)
-                with suppress(*_ERRORS):
-                    names[name] = _value(value, names)
+                names[name] = _value(value, names)
             case ast.AugAssign(target=ast.Name(id=name)):
-                names.pop(name, None)
+                names[name] = None
         for node in () if isinstance(statement, ast.For) else ast.walk(statement):
-            entries = _entries(node) if isinstance(node, ast.Dict | ast.Call) else {}
-            if isinstance(kind := entries.get("type"), ast.Name) and names.get(kind.id) in _CDME:
-                yield _readable(path, entries, names, notes)
+            entries = _entries(node)
+            table = {key: _value(value, names) for key, value in entries.items()} if "type" in entries else {}
+            if isinstance(kind := table.get("type"), str) and kind in _CDME:
+                unread = (key for key, value in table.items() if value is None and key != "abbr")
+                notes += (f"{path.name}:{entries[key].lineno}: {key} is not read" for key in unread)
+                yield _cdme_suite(path, table, notes)
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -76,52 +76,46 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _statements(statement.body)
 
 
-def _readable(path: Path, entries: Mapping[str, ast.expr], names: Table, notes: list[str]) -> dict[str, Any]:
-    """The values of a data set; `notes` gets a line for each that cannot be read."""
-    values = {}
-    for key, value in entries.items():
-        try:
-            values[key] = _value(value, names)
-        except _ERRORS:
-            if key != "abbr":
-                notes.append(f"{path.name}:{value.lineno}: {key} is not read")
-    return values
-
-
-def _entries(node: ast.Dict | ast.Call) -> dict[str, ast.expr]:
+def _entries(node: ast.AST) -> dict[str, ast.expr]:
     """Keys and values of `{...}` and of `dict(...)`; what is unpacked there has the key `**`."""
-    if isinstance(node, ast.Call):
-        return {each.arg or "**": each.value for each in node.keywords}
-    return {str(getattr(key, "value", "**")): value for key, value in zip(node.keys, node.values, strict=True)}
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            return {str(getattr(key, "value", "**")): value for key, value in zip(keys, values, strict=True)}
+        case ast.Call(func=ast.Name(id="dict"), keywords=keywords):
+            return {each.arg or "**": each.value for each in keywords}
+    return {}
 
 
 def _value(node: ast.expr, names: Table) -> Any:
-    """The value of literals, known names, and what CDME's files call. Raises `ValueError` or `LookupError`."""
+    """The value of literals, known names, and what CDME's files call; `None` for what is not read."""
     match node:
         case ast.Name(id=name):
-            return names[name]
+            return names.get(name)
         case ast.List(elts=parts):
             return [_value(part, names) for part in parts]
         case ast.Dict() | ast.Call(func=ast.Name(id="dict")):
             return {key: _value(value, names) for key, value in _entries(node).items()}
         case ast.Call(func=ast.Name(id="int" | "list"), args=[value]):
             return _value(value, names)
-        case ast.Call(func=ast.Name(id="range"), args=ends):
-            return list(range(*(_value(end, names) for end in ends))[:_MOST_LENGTHS])
         case ast.Call(func=ast.Name(id="generate_depth_percents"), args=[count, kind]):
-            spacing = f"opencompass-{_value(kind, names)}"
+            if (spacing := f"opencompass-{_value(kind, names)}") not in DEPTH_SPACINGS:
+                return None
             return list(parse_depths("--preset", f"0:100:{_value(count, names)}", spacing))
-    return ast.literal_eval(node)
+    with suppress(ValueError, TypeError):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "range":
+            return list(range(*(_value(end, names) for end in node.args))[:_MOST_LENGTHS])
+        return ast.literal_eval(node)
+    return None
 
 
 def _cdme_suite(path: Path, table: dict[str, Any], notes: list[str]) -> Table:
     task, scorer = _CDME[table["type"]]
-    budget = _inside(table, "infer_cfg", "inferencer").get("max_out_len", _ANSWER_TOKENS)
+    budget = _inside(table, "infer_cfg", "inferencer").get("max_out_len") or _ANSWER_TOKENS
     suite = {"task": task, "prompt": "cdme", "scorer": scorer, "answer_budget": budget}
     others = {key: value for key, value in table.items() if not key.endswith(("_cfg", "type", "path", "abbr"))}
     folder, files = table.get("path"), others.pop("file_list", None)
     if isinstance(folder, str) and Path(folder).is_dir():
-        suite |= {"corpus": f"cdme:{folder}", "file_list": files}
+        suite |= {"corpus": f"cdme:{folder}"} | ({"file_list": files} if files else {})
     else:
         notes.append(f"path: there is no folder {folder}, so the default text is asked (--corpus cdme:FOLDER)")
     return suite | _translate(path, others, OPENCOMPASS, notes)

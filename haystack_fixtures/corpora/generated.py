@@ -13,6 +13,8 @@ from hashlib import blake2b
 from importlib.resources import files
 from typing import Any
 
+import regex
+
 from needlework.core.draws import draws, pick
 
 # The text follows from `VERSION`, the tables under `data/`, the language and the seed, on every machine and Python
@@ -171,59 +173,13 @@ def _fresh_sentence(story: _GeneratedStory, role: str, lines: str) -> str:
 # of word tables may use the notation themselves.
 _WHEN = re.compile(r"{\^?when}")
 _ARTICLE = "\x01"  # stands where "a" or "an" will be; the next word decides
-_PIECE = re.compile(r"\{\^?\w+\}|[\[\]|]|[^{}\[\]|]+")
+_SLOT = regex.compile(r"\{(?P<capital>\^?)(?P<name>\w+)\}|\[(?P<options>(?:[^\[\]]++|\[(?&options)\])*+)\]")
 _ARTICLE_AND_NEXT = re.compile(_ARTICLE + r" (\w+)")
 _SENTENCE_START = re.compile(r"^(\W*)([a-z])")
 # "a uniform", "a one-way street": written with a vowel, spoken with a consonant. And the other way round.
 _SPOKEN_CONSONANT = ("uni", "use", "usu", "one", "once", "eu", "uku")
 _SPOKEN_VOWEL = ("hour", "honest", "heir", "honour")
 _REDRAWS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A named place in a pattern."""
-
-    name: str
-    capital: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Alternatives:
-    """Alternatives, each equally likely."""
-
-    options: tuple[Template, ...]
-
-
-Template = tuple["str | Slot | Alternatives", ...]
-
-
-@cache
-def _parse(text: str) -> Template:
-    """Turn a pattern into its parts."""
-    return _parse_run(_PIECE.findall(text), 0)[0]
-
-
-def _parse_run(pieces: list[str], at: int) -> tuple[Template, int]:
-    """The parts from a place on, up to the bracket or bar that ends them."""
-    parts: list[str | Slot | Alternatives] = []
-    while at < len(pieces) and pieces[at] not in ("]", "|"):
-        piece = pieces[at]
-        if piece == "[":
-            options: list[Template] = []
-            while piece != "]":
-                option, at = _parse_run(pieces, at + 1)
-                options.append(option)
-                piece = pieces[at]
-            parts.append(Alternatives(tuple(options)))
-        elif piece == "{a}":
-            parts.append(_ARTICLE)
-        elif piece.startswith("{"):
-            parts.append(Slot(piece[1:-1].lstrip("^"), piece.startswith("{^")))
-        else:
-            parts.append(piece)
-        at += 1
-    return tuple(parts), at
 
 
 def _render(pattern: str, story: _GeneratedStory) -> str:
@@ -233,30 +189,39 @@ def _render(pattern: str, story: _GeneratedStory) -> str:
 
 def _phrase(pattern: str, story: _GeneratedStory) -> str:
     """Fill a pattern that will stand inside a sentence: articles agree, the first letter is kept."""
-    out: list[str] = []
-    _fill(_parse(pattern), story, out)
-    text = "".join(out)
+    text = _filled(pattern, story)
     return _ARTICLE_AND_NEXT.sub(_with_article, text) if _ARTICLE in text else text
 
 
-def _fill(template: Template, story: _GeneratedStory, out: list[str]) -> None:
-    for part in template:
-        if isinstance(part, str):
-            out.append(part)
-        elif isinstance(part, Alternatives):
-            _fill(pick(story.rng, part.options), story, out)
+def _filled(pattern: str, story: _GeneratedStory) -> str:
+    """The pattern with its slots filled and its alternatives chosen, from left to right."""
+
+    def fill(slot: regex.Match[str]) -> str:
+        if slot["options"] is not None:
+            return _filled(pick(story.rng, _options(slot["options"])), story)
+        if slot["name"] == "a":
+            return _ARTICLE
+        known = slot["name"] in story.values
+        value = story.values[slot["name"]] if known else _filled(_draw(slot["name"], story), story)
+        return _upper_first(value) if slot["capital"] else value
+
+    return _SLOT.sub(fill, pattern)
+
+
+@cache
+def _options(text: str) -> Sequence[str]:
+    """The alternatives between bars; those inside of one keep theirs."""
+    depth, options = 0, [""]
+    for char in text:
+        depth += (char == "[") - (char == "]")
+        if char == "|" and depth == 0:
+            options.append("")
         else:
-            value = story.values.get(part.name)
-            if value is None:
-                start = len(out)
-                _fill(_draw(part.name, story), story, out)
-                if part.capital:
-                    out[start] = _upper_first(out[start])
-            else:
-                out.append(_upper_first(value) if part.capital else value)
+            options[-1] += char
+    return options
 
 
-def _draw(name: str, story: _GeneratedStory) -> Template:
+def _draw(name: str, story: _GeneratedStory) -> str:
     """An entry of a table, preferably one that this document has not used."""
     entries = _entries(story.kit.tables[name])
     used = story.used_words.setdefault(name, set())
@@ -266,7 +231,7 @@ def _draw(name: str, story: _GeneratedStory) -> Template:
         if index not in used:
             break
     used.add(index)
-    return _parse(entries[index])
+    return entries[index]
 
 
 def _with_article(match: re.Match[str]) -> str:

@@ -202,6 +202,7 @@ def test_a_name_that_is_changed_later_counts_only_where_it_is_known(load):
     assert (first["lengths"], second["lengths"]) == ("1000,2000,3000", "1000,2000")
     (suite,) = load(CDME.replace("cdme_datasets = []", "file_list += ['a']")).suites
     assert "file_list" not in suite
+    assert any("depth is not read" in note for note in load(CDME.replace('"linear"', '"cubic"')).notes)
 
 
 def test_nothing_is_run(load, tmp_path):
