@@ -46,20 +46,26 @@ def documents_sha256(documents: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def clean_text(text: str, where: str) -> str:
-    """Text with `\\n` as its only line end and without a byte-order mark.
+def plain_text(text: str) -> str:
+    """Text with `\\n` as its only line end and without a byte-order mark; nothing else is removed.
 
-    NUL characters and lone surrogates (from a JSON escape, say) cannot be sent to a model: they raise InputError,
-    which names `where`. Nothing is removed silently.
+    Raises `ValueError` for NUL characters and lone surrogates (from a JSON escape, say): no model can be sent them.
     """
     if "\0" in text:
-        raise InputError("--corpus", where, "it holds NUL characters: give a text file in UTF-8")
+        raise ValueError("it holds NUL characters, which no model can be sent")
     try:
         text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        remedy = f"half of a surrogate pair at character {error.start}: write the text in UTF-8 again"
-        raise InputError("--corpus", where, remedy) from None
+    except UnicodeEncodeError:
+        raise ValueError("it holds half of a surrogate pair: write the text in UTF-8 again") from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def clean_text(text: str, where: str) -> str:
+    """The plain text. Raises `InputError`, which names `where`."""
+    try:
+        return plain_text(text)
+    except ValueError as error:
+        raise InputError("--corpus", where, str(error)) from None
 
 
 SUFFIXES = (".txt", ".md", ".jsonl")

@@ -19,7 +19,8 @@ import regex
 
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
-from needlework.core.files import read_once
+from needlework.core.files import read_once, read_text
+from needlework.haystack_fixtures.corpora.files import path_exists
 from needlework.haystack_fixtures.documents.near_copies import word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 OPTION = "--questions"
 STATUSES = ("accept", "review", "reject")
-_LAYOUT = 'give {"0": {"question": ..., "answer": ..., "answer_doc": ...}, ...}'
+_LAYOUT = """give {"0": {"question": ..., "answer": ..., "answer_doc": ...}, ...} (needlework questions make FOLDER)"""
 _READ = frozenset({"question", "answer", "aliases", "answer_doc", "supporting_docs"})
 Rows = Mapping[str, Mapping[str, Any]]
 
@@ -61,29 +62,19 @@ def read_question_set(path: str) -> QuestionSet:
 
 def read_rows(path: str, option: str = OPTION) -> tuple[Rows, str]:
     """Return all rows of a file as they are, and its sha256. Raises `InputError` for another layout."""
+    text = read_text(option, path, _LAYOUT)
     try:
-        file = Path(path).expanduser()
-        if file.exists() and not file.is_file():  # a folder; a device may have no end
-            raise InputError(option, path, f"cannot be read (it is no file); {_LAYOUT}")
-        data = file.read_bytes()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _unreadable(option, path, error) from None
-    try:
-        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
+        content = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise InputError(option, path, f"is not JSON ({error}); {_LAYOUT}") from None
     if not isinstance(content, dict) or not all(isinstance(row, dict) for row in content.values()):
         raise InputError(option, path, f"is JSON of another layout; {_LAYOUT}")
-    return content, sha256(data).hexdigest()
+    return content, sha256(Path(path).expanduser().read_bytes()).hexdigest()
 
 
 def rows_before(out: Path, option: str = "--out") -> Rows:
     """Return the rows of a file that is to be written, none where it is not there. Raises `InputError`."""
-    try:
-        there = out.exists()
-    except OSError as error:
-        raise _unreadable(option, str(out), error) from None
-    return read_rows(str(out), option)[0] if there else {}
+    return read_rows(str(out), option)[0] if path_exists(out) else {}
 
 
 def question_of(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
@@ -157,12 +148,6 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the key {key!r} stands there twice")
         table[key] = value
     return table
-
-
-def _unreadable(option: str, path: str, error: Exception) -> InputError:
-    why = getattr(error, "strerror", None) or error
-    remedy = "; needlework questions make FOLDER writes one" if option == OPTION else ""
-    return InputError(option, path, f"cannot be read ({why}){remedy}")
 
 
 # The gap is a number, a name, a title, else a long word, best one that few documents have, and stands once in the

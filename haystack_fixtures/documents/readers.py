@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 from needlework.core.errors import InputError, printable
-from needlework.haystack_fixtures.corpora.files import documents_sha256
+from needlework.haystack_fixtures.corpora.files import documents_sha256, plain_text
 
 OPTION = "--documents"
 EXTRA = "pip install 'needlework[documents]'"
@@ -184,17 +184,13 @@ def _decoded(data: bytes) -> str:
 
 
 def _usable(text: str) -> str:
-    """The text with `\\n` as its only line end and nothing blank around it."""
-    if "\0" in text:
-        raise UnusableError("it holds NUL characters, which no model can be sent")
+    """The plain text with nothing blank around it."""
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise UnusableError("it holds half of a surrogate pair: write the text in UTF-8 again") from None
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
-    if not plain:
-        raise UnusableError(_BLANK)
-    return plain
+        if plain := plain_text(text).strip():
+            return plain
+    except ValueError as error:
+        raise UnusableError(str(error)) from None
+    raise UnusableError(_BLANK)
 
 
 def _json_string(text: str) -> str | None:
