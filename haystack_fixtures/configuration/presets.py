@@ -12,8 +12,9 @@ from typing import Any
 
 from needlework.core.errors import InputError, nearest
 from needlework.core.files import read_text, read_toml
+from needlework.haystack_fixtures.configuration import published_presets as published
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, hint
 from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_suite
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, OPTION, files_of
 
@@ -61,11 +62,6 @@ def built_in_presets() -> dict[str, Preset]:
     return by_name
 
 
-def is_task(table: Mapping[str, Any]) -> bool:
-    """Whether a table is a task of EvalScope's."""
-    return "dataset_args" in table or isinstance(table.get("datasets"), (str, list, tuple))
-
-
 def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
     """The suite, as written, of a task that no preset has; by default on the quick preset's grid.
 
@@ -101,27 +97,21 @@ def _from_file(path: Path, name: str) -> Preset:
 def _read_file(path: Path) -> tuple[Mapping[str, Any], Sequence[str]]:
     """A file's presets by name, each with its suites, and a line for each thing that is not taken over.
 
-    A flat file of options or published names is one preset, under the file's name. Raises `InputError`.
+    A flat file of options is one preset, under the file's name. Raises `InputError`.
     """
-    from needlework.haystack_fixtures.configuration import published_presets as published
-
     if path.suffix.lower() == ".py":
         suites, unread = published.suites_of_python(path, _short_text("--preset", path))
         return {path.stem: {"suite": suites}}, unread
     table = read_table("--preset", path)
     keys = {key.replace("-", "_"): value for key, value in table.items()}
-    tables = [each for each in table.values() if isinstance(each, dict)]
-    has_suites = any("suite" in each for each in tables)
-    if not table or has_suites or (tables and not keys.keys() & NAMES.keys()):
-        return table, ()
-    if is_task(keys):
+    if published.is_task(keys):
         notes: list[str] = []
         return {path.stem: {"suite": published.suites_of_task(path, keys, notes)}}, notes
-    of_run = {key: keys[key] for key in keys.keys() & BY_KEY.keys() - NAMES.keys() if not BY_KEY[key].suite}
-    of_run.pop("task", None)
-    suite = {key: value for key, value in keys.items() if key not in of_run}
-    usual = {} if "multi_needle" in keys else {"task": "niah"}
-    return {path.stem: of_run | {"suite": [usual | suite]}}, ()
+    if not table or any(isinstance(each, dict) for each in table.values()):
+        return table, ()
+    of_run = {key: value for key, value in keys.items() if key in BY_KEY and not BY_KEY[key].suite and key != "task"}
+    suite = {"task": "niah"} | {key: value for key, value in keys.items() if key not in of_run}
+    return {path.stem: of_run | {"suite": [suite]}}, ()
 
 
 def read_table(option: str, path: Path) -> Mapping[str, Any]:
@@ -176,7 +166,7 @@ def _run(source: str, name: str, table: Mapping[str, Any]) -> dict[str, str | Se
     """Options of the run, which a preset's table has beside its suites."""
     where = f"--preset {source}"
     values = {}
-    for key, value in our_names(where, table).items():
+    for key, value in table.items():
         if key not in BY_KEY or key in ("config", "preset", "task"):
             raise InputError(where, key, f"is no option of a run{_near(key)}")
         if BY_KEY[key].suite:
@@ -188,9 +178,7 @@ def _run(source: str, name: str, table: Mapping[str, Any]) -> dict[str, str | Se
 def _suite(source: str, suite: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str | Sequence[str]]]:
     """A suite's keys, and those of the run that published systems have among them."""
     where = f"--preset {source}"
-    table = our_names(where, suite)
-    if {"needle", "needles"} & table.keys():
-        table = {"task": "niah", **table}
+    table = {"task": "niah", **suite} if {"needle", "needles"} & suite.keys() else suite
     if "task" not in table:
         raise InputError("--preset", source, "every suite names its task, such as task = 'niah'")
     values: dict[str, str] = {}
@@ -209,8 +197,7 @@ def _suite(source: str, suite: Mapping[str, Any]) -> tuple[dict[str, str], dict[
 
 
 def _near(key: str) -> str:
-    near = nearest(key, [*BY_KEY, *SUITE_KEYS], NAMES)
-    return f": did you mean {near}?" if near else "; see docs/presets.md"
+    return f": {hint(key, [*BY_KEY, *SUITE_KEYS]) or 'see docs/presets.md'}"
 
 
 def as_words(where: str, key: str, value: object) -> str | Sequence[str]:

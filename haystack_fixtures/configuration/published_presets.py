@@ -10,7 +10,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import DEPTH_SPACINGS, parse_depths
 from needlework.core.redact import without_credentials
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
-from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
+from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.corpora.corpus_named import DEFAULTS
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with
 
@@ -22,9 +22,11 @@ _CDME = {  # of the class of a data set: task and scorer
 _MOST_LENGTHS = 10_000
 _ANSWER_TOKENS = 512  # where a data set names no `max_out_len`
 _EVALSCOPE = {"prompt": "evalscope", "length_means": "context", "length_buffer": 150, "answer_budget": 256}
-_EVALSCOPE_RANGES = {
-    "context_lengths_min": 1000, "context_lengths_max": 32000, "context_lengths_num_intervals": 10,
-    "document_depth_percent_min": 0, "document_depth_percent_max": 100, "document_depth_percent_intervals": 10,
+_EVALSCOPE_RANGES = {  # first, last, number
+    "lengths": {"context_lengths_min": 1000, "context_lengths_max": 32000, "context_lengths_num_intervals": 10},
+    "depths": {
+        "document_depth_percent_min": 0, "document_depth_percent_max": 100, "document_depth_percent_intervals": 10,
+    },
 }  # fmt: skip
 _SECRET = ("key", "token", "secret", "password")
 # Names that are taken over from a flat table, and are noted where a harness's file has them.
@@ -66,7 +68,7 @@ def _cdme_suites(path: Path, tree: ast.Module, notes: list[str]) -> Iterator[Tab
             if isinstance(kind := table.get("type"), str) and kind in _CDME:
                 unread = (key for key, value in table.items() if value is None and key != "abbr")
                 notes += (f"{path.name}:{entries[key].lineno}: {key} is not read" for key in unread)
-                yield _cdme_suite(path, table, notes)
+                yield _cdme_suite(table, notes)
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -108,17 +110,22 @@ def _value(node: ast.expr, names: Table) -> Any:
     return None
 
 
-def _cdme_suite(path: Path, table: dict[str, Any], notes: list[str]) -> Table:
+def _cdme_suite(table: dict[str, Any], notes: list[str]) -> Table:
     task, scorer = _CDME[table["type"]]
     budget = _inside(table, "infer_cfg", "inferencer").get("max_out_len") or _ANSWER_TOKENS
-    suite = {"task": task, "prompt": "cdme", "scorer": scorer, "answer_budget": budget}
+    suite = {"task": task, "prompt": "cdme", "scorer": scorer, "answer_budget": budget, "length_means": "context"}
     others = {key: value for key, value in table.items() if not key.endswith(("_cfg", "type", "path", "abbr"))}
     folder, files = table.get("path"), others.pop("file_list", None)
     if isinstance(folder, str) and Path(folder).is_dir():
         suite |= {"corpus": f"cdme:{folder}"} | ({"file_list": files} if files else {})
     else:
         notes.append(f"path: there is no folder {folder}, so the default text is asked (--corpus cdme:FOLDER)")
-    return suite | _translate(path, others, OPENCOMPASS, notes)
+    return suite | _translate(others, notes)
+
+
+def is_task(table: Table) -> bool:
+    """Whether a table is a task of EvalScope's."""
+    return "dataset_args" in table or isinstance(table.get("datasets"), (str, list, tuple))
 
 
 def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
@@ -128,11 +135,15 @@ def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
     needle = load_needle_set("san_francisco", "en").needles[0]
     arguments = _inside(task, "dataset_args", "needle_haystack")
     written = {**task} | _inside(task, "generation_config") | arguments | _inside(arguments, "extra_params")
-    table = _EVALSCOPE_RANGES | {"needles": [needle.text], "retrieval_question": needle.question}
+    table = {"needles": [needle.text], "retrieval_question": needle.question}
     table |= {key: value for key, value in written.items() if value is not None}
     for structure in ("datasets", "dataset_args", "generation_config", "extra_params"):
         table.pop(structure, None)
-    values = _translate(path, table, EVALSCOPE, notes)
+    ranges = {
+        ours: ":".join(str(table.pop(name, usual)) for name, usual in ends.items())
+        for ours, ends in _EVALSCOPE_RANGES.items()
+    }
+    values = ranges | _translate(table, notes)  # a list wins over a range
     several = values.get("needles") or values.get("needle_set") == "pizza"
     scorer = {"scorer": "match"} if "needle_set" in values else {}
     usual = {"task": "multi_needle" if several else "niah"} | _EVALSCOPE | scorer
@@ -140,24 +151,36 @@ def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
     return [usual | {"language": each, "corpus": DEFAULTS.get(each, "default")} | values for each in languages]
 
 
-def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[str, Any]:
+def _translate(table: Table, notes: list[str]) -> dict[str, Any]:
     """The table by our keys; needles that we have become our set, which has short answers too."""
-    known: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in table.items():
         parts = list(value) if isinstance(value, (list, tuple)) else [value]
-        is_ours = key == "depths" or (key in NAMES and NAMES[key].ours and key not in _NOTED)
-        if is_ours and all(isinstance(each, (str, int, float)) for each in parts):
-            known[key] = parts if isinstance(value, tuple) else value
+        ours = "depths" if key == "depths" else NAMES[key].ours if key in NAMES and key not in _NOTED else ""
+        if ours and all(isinstance(each, (str, int, float)) for each in parts):
+            values[ours] = _READ[ours](parts) if ours in _READ else parts if isinstance(value, tuple) else value
         elif value is not None:
             notes.append(_note(key, value))
-    values, _ = translated(f"--preset {path}", known, peer=peer)
     if isinstance(values.get("needles"), list) and len(values["needles"]) == 1:
         values["needle"] = values.pop("needles")[0]
     several = values.get("needles")
     texts = [str(text).strip() for text in several] if isinstance(several, list) else [values.get("needle")]
     if name := set_with(texts, values.get("question")):
-        values |= dict.fromkeys(("needle", "needles", "question", "answer")) | {"needle_set": name}
+        values = {key: value for key, value in values.items() if key not in _OF_NEEDLES} | {"needle_set": name}
     return values
+
+
+def _languages(names: Sequence[object]) -> str:
+    words = [word.strip() for name in names for word in str(name).split(",")]
+    return ",".join({"english": "en", "chinese": "zh"}.get(word.lower(), word) for word in words)
+
+
+def _lower(words: Sequence[object]) -> str:
+    return str(words[0] if words else "").lower()
+
+
+_READ = {"language": _languages, "question_position": _lower, "depth_spacing": _lower}
+_OF_NEEDLES = ("needle", "needles", "question", "answer")
 
 
 def _inside(table: Table, *keys: str) -> dict[str, Any]:

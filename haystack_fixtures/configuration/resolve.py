@@ -16,16 +16,16 @@ from needlework.core.prompts import text_sha256
 from needlework.core.settings import FamilyOptions, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OF_RUN, OPTIONS, SUITE_KEYS
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
+from needlework.haystack_fixtures.configuration.peer_names import hint
 from needlework.haystack_fixtures.configuration.presets import (
     Preset,
     Written,
     as_words,
     built_in_presets,
     first,
-    is_task,
     load_preset,
 )
+from needlework.haystack_fixtures.configuration.published_presets import is_task
 from needlework.haystack_fixtures.corpora.files import presets_files
 from needlework.haystack_fixtures.needles.needle_sets import inline_spec
 from needlework.haystack_fixtures.tasks.own_documents import with_votes
@@ -117,10 +117,9 @@ def _read_config(path: str | None) -> Written:
 def read_options(where: str, table: Mapping[str, Any]) -> dict[str, str | Sequence[str]]:
     """The options of a file's table, by key and as on the command line; peers' names are ours. Raises `InputError`."""
     values: dict[str, str | Sequence[str]] = {}
-    for key, value in our_names(where, table).items():
+    for key, value in table.items():
         if key not in BY_KEY or key == "config":
-            near = nearest(key, BY_KEY, NAMES)
-            raise InputError(where, key, f"did you mean {near}?" if near else "no such option")
+            raise InputError(where, key, hint(key, BY_KEY) or "no such option")
         values[key] = as_words(where, key, value)
     return values
 

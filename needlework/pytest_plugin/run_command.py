@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from needlework.core.errors import InputError, nearest
+from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
+from needlework.haystack_fixtures.configuration.peer_names import hint
 from needlework.pytest_plugin.options import add_option
 from needlework.results.files.read_run import Run, read_run
 
@@ -61,19 +61,18 @@ def _help_parser() -> argparse.ArgumentParser:
 def run_session(options: Mapping[str, object]) -> Run | None:
     """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
 
-    `options`: keys as in a TOML file (`answer_budget`, or a published system's `context_lengths`), values as there or
+    `options`: keys as in a TOML file (`answer_budget`), values as there or
     plain Python ones: numbers, booleans, lists. Returns `None` for a `plan`, which writes no run. Raises `InputError`
     for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
     its own keeps a notebook's memory, imports and working folder out of the run.
     """
-    values = our_names("option", options)
-    words = [word for key, value in values.items() for word in _words(key, value)]
+    words = [word for key, value in options.items() for word in _words(key, value)]
     with tempfile.TemporaryDirectory() as temporary:
         folder_file = Path(temporary) / "folder"
         lines, ended_well = _pytest(["-p", __name__, *BENCHMARKS, *words], {_FOLDER_FILE: str(folder_file)})
         if folder_file.exists():
             return read_run(folder_file.read_text(encoding="utf-8"))
-    if ended_well and values.get("plan"):
+    if ended_well and options.get("plan"):
         return None
     raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
 
@@ -88,8 +87,7 @@ def pytest_needlework_report(folder: Path) -> None:
 
 def _words(key: str, value: object) -> Iterator[str]:
     if key not in BY_KEY:
-        near = nearest(key, BY_KEY, NAMES)
-        raise InputError("option", key, f"did you mean {near}?" if near else "needlework run --help lists the options")
+        raise InputError("option", key, hint(key, BY_KEY) or "needlework run --help lists the options")
     return BY_KEY[key].pytest_words(value)
 
 
