@@ -12,7 +12,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import default_cache_dir
 from needlework.core.options import key_value
 from needlework.core.prompts import Message, rendered_prompt
-from needlework.models.model import Model, Request, Response
+from needlework.models.model import Model, Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import bears_threads, check_model_args, is_served, load_model, resolve_tokenizer
 
@@ -37,12 +37,25 @@ def open_judge(
     )
 
 
-def ask(judge: Model, system: str, user: str) -> str:
-    """The judge's reply. Raises `RuntimeError` if there is none: no reply is an error, never a score."""
-    error = (response := _response(judge, system, user, REPLY_BUDGET)).error
-    if error is not None:
-        raise RuntimeError(f"the judge did not answer: {_named(f'{error.kind}: {error.message}', _OPTION)}")
-    return response.text
+def ask(
+    judge: Model, system: str, user: str, *, reply_budget: int = REPLY_BUDGET, option: str = _OPTION, spec: str = ""
+) -> str:
+    """The judge's reply. Raises `RuntimeError` if there is none: no reply is an error, never a score.
+
+    With a `spec` `InputError` where there will never be one.
+    """
+    messages = (*((Message("system", system),) if system else ()), Message("user", user))
+    text = "\n\n".join(message.content for message in messages) + "\n"
+    if judge.tokenizer.has_chat_template:
+        text = judge.tokenizer.render_chat(messages)
+    prompt = rendered_prompt(messages, text, judge.tokenizer.encode(text).ids)
+    response = judge.respond(Request(prompt, "chat", answer_budget=reply_budget))
+    if (error := response.error) is None:
+        return response.text
+    message = _named(f"{error.kind}: {error.message}", option)
+    if error.fatal and spec:
+        raise InputError(option, spec, message)
+    raise RuntimeError(f"the {option.removeprefix('--')} did not answer: {message}")
 
 
 @dataclass(frozen=True)
@@ -59,14 +72,7 @@ class CommandJudge:
 
     def ask(self, system: str, user: str) -> str:
         """The judge's reply. Raises `RuntimeError` if there is none, `InputError` if there will never be."""
-        response = _response(self.model, system, user, self.reply_budget)
-        error = response.error
-        if error is None:
-            return response.text
-        message = _named(f"{error.kind}: {error.message}", self.option)
-        if error.fatal:
-            raise InputError(self.option, self.spec, message)
-        raise RuntimeError(f"the {self.option.removeprefix('--')} did not answer: {message}")
+        return ask(self.model, system, user, reply_budget=self.reply_budget, option=self.option, spec=self.spec)
 
     def shortened(self, text: str, around: str) -> str:
         """The beginning of a text that fits the window together with the words around it and a reply.
@@ -133,12 +139,3 @@ def _named(line: str, option: str) -> str:
     if option == "--model":
         return line
     return _MODELS_OPTION.sub(lambda match: option if match[1] == "model" else f"{option}-base-url", line)
-
-
-def _response(judge: Model, system: str, user: str, budget: int) -> Response:
-    messages = (*((Message("system", system),) if system else ()), Message("user", user))
-    text = "\n\n".join(message.content for message in messages) + "\n"
-    if judge.tokenizer.has_chat_template:
-        text = judge.tokenizer.render_chat(messages)
-    prompt = rendered_prompt(messages, text, judge.tokenizer.encode(text).ids)
-    return judge.respond(Request(prompt, "chat", answer_budget=budget))

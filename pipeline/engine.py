@@ -120,9 +120,9 @@ class Engine:
     @cached_property
     def _judges(self) -> tuple[Mapping[str, Callable[[str, str], str]], str | None, str]:
         judges, path = named_judges(self.settings), self.settings.judge_prompt
-        asks = {judge.name: partial(self.models.ask_judge, judge) for judge in judges}
+        asks = {name: partial(self.models.ask_judge, name) for name in judges}
         # Whatever can change their rulings, as far as it is known without reaching them.
-        facts = [[(judge.spec, judge.base_url) for judge in judges], self.settings.judge_prompt_sha256]
+        facts = [list(judges.values()), self.settings.judge_prompt_sha256]
         return asks, prompt_text(path) if path else None, sha256(json.dumps(facts).encode()).hexdigest()
 
     def facts(self, cell: Cell) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class ModelPool:
         if self.settings.judge:
             from needlework.models.judge import check_judge
 
-            for judge in named_judges(self.settings):
-                check_judge(judge.spec, self._connection(judge.base_url))
+            for spec, url in named_judges(self.settings).values():
+                check_judge(spec, self._connection(url))
 
     def model(self, spec: str, tokenizer: Tokenizer) -> Model:
         """The model of a spec. Raises `InputError` when it cannot be loaded."""
@@ -126,17 +126,17 @@ class ModelPool:
             self._weights[spec] = weights_fingerprint(weights, args, self.cache_dir) if weights else None
         return self._weights[spec]
 
-    def ask_judge(self, judge: NamedJudge, system: str, user: str) -> str:
+    def ask_judge(self, name: str, system: str, user: str) -> str:
         """Ask a judge; from any thread. Raises `InputError` when it cannot be opened."""
         from needlework.models.judge import ask, open_judge
 
         with self._opening:
-            if judge.name not in self._judges:
+            if name not in self._judges:
                 # A tokenizer that the server under test counts with is not the judge's.
                 tokenizer = None if self.settings.tokenizer == "server" else self.settings.tokenizer
-                connection = self._connection(judge.base_url)
-                self._judges[judge.name] = open_judge(judge.spec, connection, tokenizer, self.cache_dir)
-        return ask(self._judges[judge.name], system, user)
+                spec, url = named_judges(self.settings)[name]
+                self._judges[name] = open_judge(spec, self._connection(url), tokenizer, self.cache_dir)
+        return ask(self._judges[name], system, user)
 
     @cached_property
     def answers(self) -> AnswerFiles | None:
@@ -188,17 +188,11 @@ def _longest(suite: Suite) -> int:
     return max(suite.lengths) + (0 if suite.length_means == "total" else suite.answer_tokens + _AROUND)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedJudge:
-    """One judge. `name`: its spec, numbered where two are equal. `base_url`: of its server, if any."""
+def named_judges(settings: Settings) -> dict[str, tuple[str, str | None]]:
+    """The judges of a run: spec and server's address, if any, by a name, the spec, numbered where two are equal.
 
-    name: str
-    spec: str
-    base_url: str | None
-
-
-def named_judges(settings: Settings) -> tuple[NamedJudge, ...]:
-    """The judges of a run. Raises `InputError` for addresses that do not fit, or a judge named twice."""
+    Raises `InputError` for addresses that do not fit, or a judge named twice.
+    """
     specs, urls = settings.judge, settings.judge_base_url
     if specs and len(urls) not in (0, 1, len(specs)):
         remedy = f"give one address, or one for each of the {len(specs)} judges"
@@ -207,10 +201,10 @@ def named_judges(settings: Settings) -> tuple[NamedJudge, ...]:
     judges = list(zip(specs, addresses, strict=False))
     if len(set(judges)) < len(judges):
         raise InputError("--judge", ", ".join(specs), "names one judge twice; a majority needs different ones")
-    return tuple(
-        NamedJudge(spec if specs.count(spec) == 1 else f"{spec} ({specs[: at + 1].count(spec)})", spec, url)
+    return {
+        spec if specs.count(spec) == 1 else f"{spec} ({specs[: at + 1].count(spec)})": (spec, url)
         for at, (spec, url) in enumerate(judges)
-    )
+    }
 
 
 def judging_notes(settings: Settings) -> Sequence[str]:
@@ -223,8 +217,8 @@ def judging_notes(settings: Settings) -> Sequence[str]:
             f"preset {settings.preset}: as published, a language model judges (a mark of 0 to 10);"
             f" here {scorer} does, unless --judge names one"
         )
-    for judge in named_judges(settings):
-        if judge.spec in settings.model and (judge.base_url == settings.base_url or not is_served(judge.spec)):
+    for spec, url in named_judges(settings).values():
+        if spec in settings.model and (url == settings.base_url or not is_served(spec)):
             same = "is the model under test: it judges itself, and judges favour their own answers"
-            notes.append(f"the judge {judge.spec} {same}")
+            notes.append(f"the judge {spec} {same}")
     return notes

@@ -1,8 +1,8 @@
 """Runs that ask nothing: `--plan` tells what it takes, `--batch-out` writes the requests to files."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -171,59 +171,47 @@ def size_lines(model: Described, lengths: Sequence[int], card_gib: float | None 
 _MB = 1_000_000
 
 
-@dataclass
-class WrittenBatch:
-    """The outcome of writing a batch."""
+def write_requests(engine: Engine, cells: Iterable[Cell], tell: Callable[..., None]) -> int:
+    """Write every request of these cells, and tell of it. Returns the number of cells without a prompt.
 
-    files: list[Path]
-    cells: int = 0
-    requests: int = 0
-    prompt_tokens: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)  # why cells are not asked, and how many
-    failed: list[str] = field(default_factory=list)  # cells without a prompt
-
-
-def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
-    """Write every request of these cells. Raises `InputError` where the files cannot be written."""
+    `tell(line, red=...)`. Raises `InputError` where the files cannot be written.
+    """
     settings = engine.settings
-    requests, megabytes = map(int, settings.batch_limits)
-    files = RequestFiles(Path(settings.batch_out or ""), requests, megabytes * _MB)
-    written = WrittenBatch(files.files)
+    most_requests, megabytes = map(int, settings.batch_limits)
+    files = RequestFiles(Path(settings.batch_out or ""), most_requests, megabytes * _MB)
+    skipped, failed = Counter[str](), list[str]()
+    written = requests = prompt_tokens = 0
     for cell in cells:
         ready = make_ready(engine, cell)
         if not isinstance(ready, Ready):
             if ready.skipped:
-                written.skipped[ready.skipped] += 1
+                skipped[ready.skipped] += 1
             else:
                 why = ready.response.error.message if ready.response.error else ""
-                written.failed.append(printable(f"{cell.id}: {why}"))
+                failed.append(printable(f"{cell.id}: {why}"))
             continue
         assert isinstance(ready.model, ServedModel)
         transport = ready.model.transport
         assert isinstance(transport, BatchTransport)
-        written.cells += 1
+        written += 1
         trials = [ready.trial, ready.second("")] if ready.second else [ready.trial]  # it does not wait for an answer
         for request in map(request_of, trials):
-            written.prompt_tokens += request.prompt.tokens
+            prompt_tokens += request.prompt.tokens
             for line in transport.lines(request):
-                written.requests += 1
+                requests += 1
                 files.write(line, engine.series_of(cell).model)
     files.close()
-    return written
-
-
-def written_lines(written: WrittenBatch) -> Iterator[str]:
-    """Lines on a written batch."""
-    for why, times in written.skipped.items():
-        yield f"batch-out: {times:,} cells are not asked: {why}"
-    for line in written.failed[:3]:
-        yield f"batch-out: no prompt: {line}"
-    if len(written.failed) > 3:
-        yield f"batch-out: no prompt of {len(written.failed) - 3:,} further cells"
-    if not written.files:
-        yield "batch-out: nothing is written: every cell has its answer, or is not asked"
-        return
-    counts = f"{written.requests:,} requests of {written.cells:,} cells, {written.prompt_tokens:,} prompt tokens"
-    yield f"batch-out: {counts}:"
-    for path in written.files:
-        yield f"  {path} ({path.stat().st_size / _MB:,.1f} MB)"
+    for why, times in skipped.items():
+        tell(f"batch-out: {times:,} cells are not asked: {why}")
+    for name in failed[:3]:
+        tell(f"batch-out: no prompt: {name}", red=True)
+    if len(failed) > 3:
+        tell(f"batch-out: no prompt of {len(failed) - 3:,} further cells", red=True)
+    if not files.files:
+        tell("batch-out: nothing is written: every cell has its answer, or is not asked")
+        return len(failed)
+    tell(f"batch-out: {requests:,} requests of {written:,} cells, {prompt_tokens:,} prompt tokens:")
+    for path in files.files:
+        tell(f"  {path} ({path.stat().st_size / _MB:,.1f} MB)")
+    tell("when they are answered: the same command with --batch-in ANSWERS.jsonl, not --batch-out")
+    return len(failed)

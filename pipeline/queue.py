@@ -16,8 +16,7 @@ from needlework.pipeline.ask import ask, ask_many, exchange_of, probe, probed_ce
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import OTHER_SERVER, Exchange, StoredAnswer, recorded_repeats, recorded_response
 
-_MOST_UNREAD_TOKENS = 2_000_000  # of prompts whose answers wait, in all processes: some tens of megabytes
-_EXCHANGE_TOKENS = 500  # memory of an exchange beside its prompt until its test drops it, as tokens
+_MOST_UNREAD_TOKENS = 2_000_000  # of cells whose answers wait, in all processes: some tens of megabytes
 _QUEUED = 4  # requests beyond twice the concurrency that wait for the rate limiter: prompts may be of megabytes
 
 
@@ -49,7 +48,7 @@ class Queue:
             width,
             is_needed=self._is_prefetched,
             queued=width + _QUEUED if all(map(is_served, settings.model)) else 0,
-            size=lambda exchange: _EXCHANGE_TOKENS + (exchange.trial.prompt.tokens if exchange.trial else 0),
+            size=lambda cell: cell.length,
             room=_MOST_UNREAD_TOKENS // engine.workers,
         )
         self._announced: set[Cell] = set()
@@ -189,7 +188,7 @@ class LookAhead(Generic[Key, Value]):
     `start(key)` prepares a request on the thread that takes answers, and returns the coroutine that sends it on the
     event loop. At most `width` requests are in flight, and `queued` more wait for the rate limiter or a retry.
     At most 4 * `width` are started and not taken. While an answer is awaited, more are started as long as the `size`s
-    of the received answers add up to less than `room`: one that hangs must not stop the others. A key for which
+    of those that have come add up to less than `room`: one that hangs must not stop the others. A key for which
     `is_needed` is false when its turn comes is skipped.
     """
 
@@ -200,7 +199,7 @@ class LookAhead(Generic[Key, Value]):
         *,
         is_needed: Callable[[Key], bool] = lambda _key: True,
         queued: int = 0,
-        size: Callable[[Value], int] = lambda _value: 0,
+        size: Callable[[Key], int] = lambda _key: 0,
         room: int = 0,
     ) -> None:
         self._start, self._is_needed, self._size, self._room = start, is_needed, size, room
@@ -208,8 +207,7 @@ class LookAhead(Generic[Key, Value]):
         self._coming: deque[Key] = deque()
         self._started: set[Key] = set()  # also those taken since
         self._answers: dict[Key, Future[Value]] = {}
-        self._changed = threading.Condition()  # its lock is for the counts
-        self._running = self._unread_size = 0
+        self._changed = threading.Condition()
         self._is_done: Callable[[], bool] = lambda: True  # whether the answer that a test waits for has arrived
 
     def extend(self, keys: Iterable[Key]) -> None:
@@ -228,10 +226,7 @@ class LookAhead(Generic[Key, Value]):
         answer = self._answers[key]
         self.fill_until(answer.done)
         del self._answers[key]
-        value = answer.result()
-        with self._changed:
-            self._unread_size -= self._size(value)
-        return value
+        return answer.result()
 
     def fill_until(self, is_done: Callable[[], bool]) -> None:
         """Start keys, as many as there is room for, until `is_done()`; whatever makes it true calls `wake`."""
@@ -259,31 +254,17 @@ class LookAhead(Generic[Key, Value]):
         self._coming.clear()
 
     def _may_start(self) -> bool:
-        if not self._coming or self._running >= self._most_running:
+        come = [key for key, answer in self._answers.items() if answer.done()]
+        if not self._coming or len(self._answers) - len(come) >= self._most_running:
             return False
-        return len(self._answers) < self._most_unread or (not self._is_done() and self._unread_size < self._room)
+        has_room = not self._is_done() and sum(map(self._size, come)) < self._room
+        return has_room or len(self._answers) < self._most_unread
 
     def _begin(self, key: Key) -> None:
         self._started.add(key)
         try:
-            sending = self._start(key)
+            self._answers[key] = event_loop().submit(self._start(key))
         except Exception as error:  # noqa: BLE001 - raised again by `take`
             self._answers[key] = Future()
             self._answers[key].set_exception(error)
-            return
-        with self._changed:
-            self._running += 1
-        self._answers[key] = event_loop().submit(self._send(sending))
         self._answers[key].add_done_callback(lambda _answer: self.wake())
-
-    async def _send(self, sending: Coroutine[Any, Any, Value]) -> Value:
-        """Send one request, and count its answer as unread."""
-        size = 0
-        try:
-            value = await sending
-            size = self._size(value)
-            return value
-        finally:
-            with self._changed:
-                self._running -= 1
-                self._unread_size += size

@@ -110,16 +110,11 @@ def check_batch(settings: Settings) -> None:
 
 
 def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) -> None:
-    from needlework.pipeline.plan import write_requests, written_lines
+    from needlework.pipeline.plan import write_requests
 
     state = run_state(session.config)
     unanswered = [cell for cell in cells.values() if not state.is_stored(cell)]
-    written = write_requests(state.engine, unanswered)
-    for line in written_lines(written):
-        state.write_line(line, red="no prompt" in line)
-    session.testsfailed += len(written.failed)
-    if written.files:
-        state.write_line("when they are answered: the same command with --batch-in ANSWERS.jsonl, not --batch-out")
+    session.testsfailed += write_requests(state.engine, unanswered, state.write_line)
 
 
 def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None:
