@@ -128,8 +128,9 @@ def is_task(table: Table) -> bool:
     return "dataset_args" in table or isinstance(table.get("datasets"), (str, list, tuple))
 
 
-def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
-    """The suites of EvalScope's task; `notes` gets a line for each thing ignored. Raises `InputError`."""
+def preset_of_task(path: Path, task: Table) -> tuple[Table, Sequence[str]]:
+    """The preset of EvalScope's task; a note for each thing ignored. Raises `InputError`."""
+    notes: list[str] = []
     if "needle_haystack" not in str(task.get("datasets") or "needle_haystack"):
         raise InputError("--preset", path, "has data sets of EvalScope other than needle_haystack, which alone is read")
     needle = load_needle_set("san_francisco", "en").needles[0]
@@ -148,7 +149,9 @@ def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
     scorer = {"scorer": "match"} if "needle_set" in values else {}
     usual = {"task": "multi_needle" if several else "niah"} | _EVALSCOPE | scorer
     languages = str(values.pop("language", "en,zh")).split(",")
-    return [usual | {"language": each, "corpus": DEFAULTS.get(each, "default")} | values for each in languages]
+    run = {key: values.pop(key) for key in values.keys() & BY_KEY.keys() if not BY_KEY[key].suite}
+    suites = [usual | {"language": each, "corpus": DEFAULTS.get(each, "default")} | values for each in languages]
+    return run | {"suite": suites}, notes
 
 
 def _translate(table: Table, notes: list[str]) -> dict[str, Any]:
