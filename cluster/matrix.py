@@ -18,7 +18,7 @@ from needlework.cluster.follow import StatusLine, trials_status
 from needlework.cluster.plan import benchmark_words, error_line, start_logged
 from needlework.core.errors import InputError, OneLineParser, ending_signals, printable, run_command
 from needlework.core.files import read_toml
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.core.settings import BY_KEY
 from needlework.haystack_fixtures.configuration.resolve import read_options
 from needlework.models.engines.keeper import die_with_parent
 from needlework.models.engines.recipes import find_recipe, parse_args

@@ -1,4 +1,4 @@
-"""Settings of a run and its suites, and where a stored run may name files."""
+"""Settings of a run and its suites, all options by key, and where a stored run may name files."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from needlework.core import options
 from needlework.core.errors import InputError
 from needlework.core.grid import DEPTH_SPACINGS, LENGTH_SPACINGS, parse_tokens
-from needlework.core.options import ForEach
+from needlework.core.options import ForEach, Option
 
 # Checked where settings are read from a file. A grid has at least one length and one depth.
 Count = Annotated[int, Meta(ge=0, lt=10**12)]
@@ -202,6 +202,26 @@ def _shown(table: Suite | Settings) -> str:
     """The fields without those that may hold a secret."""
     names = (name for name in table.__struct_fields__ if name not in ("model_arg", "serve") and "base_url" not in name)
     return f"{type(table).__name__}({', '.join(f'{name}={getattr(table, name)!r}' for name in names)})"
+
+
+_FIELDS = {
+    **{option.key: option for kind in (Suite, WrittenSuite) for option in options.options_of(kind, suite=True)},
+    **{option.key: option for kind in (Settings, WrittenOptions) for option in options.options_of(kind, suite=False)},
+}
+BY_KEY: dict[str, Option] = {key: _FIELDS[key] for key in options.option_entries()}
+OPTIONS = tuple(BY_KEY.values())
+# Options of the run that its suites have, as their tasks look at them.
+OF_RUN = tuple(key for key in FamilyOptions.__struct_fields__ if not BY_KEY[key].suite)
+
+# What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).
+SUITE_KEYS: dict[str, options.Parser] = {
+    "task": options.text,
+    "num_repeats_per_file": options.whole(1),
+    "judge_by_default": options.switch,
+    "tokenizer_model": options.text,
+    "keyword": options.text,
+    "variants": options.words,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from needlework.core.files import default_cache_dir
 from needlework.core.grid import parse_id
 from needlework.core.prompts import Prompt
 from needlework.core.record import Record, RetrievalFacts
-from needlework.core.settings import READ, READ_HELP, Places, Settings
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.core.settings import BY_KEY, READ, READ_HELP, Places, Settings
 from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
 from needlework.haystack_fixtures.tasks.catalogue import Series, Tasks, grid, with_tasks
 from needlework.haystack_fixtures.tasks.published.leval import own_tasks

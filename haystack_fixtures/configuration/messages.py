@@ -6,8 +6,7 @@ from contextlib import suppress
 from needlework.core.errors import InputError, printable
 from needlework.core.grid import limit_note
 from needlework.core.prompts import Needle
-from needlework.core.settings import Settings
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.core.settings import BY_KEY, Settings
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
 from needlework.models.specs import runs_here

@@ -12,8 +12,8 @@ from typing import Any
 
 from needlework.core.errors import InputError, nearest
 from needlework.core.files import read_text, read_toml
+from needlework.core.settings import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration import published_presets as published
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import hint
 from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_suite
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, OPTION, files_of

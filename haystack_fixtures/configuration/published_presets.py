@@ -9,7 +9,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.grid import DEPTH_SPACINGS, parse_depths
 from needlework.core.redact import without_credentials
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.core.settings import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.corpora.corpus_named import DEFAULTS
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with

@@ -13,9 +13,8 @@ from needlework.core.files import prompt_text
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
 from needlework.core.options import text, words
 from needlework.core.prompts import text_sha256
-from needlework.core.settings import FamilyOptions, Settings, Suite
+from needlework.core.settings import BY_KEY, OF_RUN, OPTIONS, SUITE_KEYS, FamilyOptions, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OF_RUN, OPTIONS, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import hint
 from needlework.haystack_fixtures.configuration.presets import (
     Preset,

@@ -10,7 +10,7 @@ import pytest
 
 from needlework.core.errors import nearest
 from needlework.core.options import Option
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
+from needlework.core.settings import BY_KEY, OPTIONS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
+from needlework.core.settings import BY_KEY, OPTIONS
 from needlework.haystack_fixtures.configuration.peer_names import hint
 from needlework.pytest_plugin.options import add_option
 from needlework.results.files.read_run import Run, read_run

@@ -16,8 +16,7 @@ from needlework.core.devices import Shard
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.grid import parse_id
 from needlework.core.record import Record
-from needlework.core.settings import Places, Settings, Suite, check_tree
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.core.settings import BY_KEY, Places, Settings, Suite, check_tree
 from needlework.haystack_fixtures.configuration.stored_settings import safe_value
 from needlework.results.records.journal import WAITING_FILES, read_journal, read_waiting
 from needlework.results.records.manifest import manifest_at, recipe_of, settings_of

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.options import key_value
-from needlework.haystack_fixtures.configuration.option_table import OPTIONS
+from needlework.core.settings import OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.models.event_loop import event_loop

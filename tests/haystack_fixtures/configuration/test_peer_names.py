@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
+from needlework.core.settings import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 

@@ -6,9 +6,8 @@ import re
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Settings, Suite
+from needlework.core.settings import BY_KEY, Settings, Suite
 from needlework.haystack_fixtures.configuration.messages import notes
-from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
 from needlework.haystack_fixtures.corpora.files import CDME_FILES

@@ -185,7 +185,7 @@ def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
         "from pathlib import Path\n"
         "from needlework.core.errors import InputError\n"
         "from needlework.core.settings import Places\n"
-        "from needlework.haystack_fixtures.configuration.option_table import BY_KEY\n"
+        "from needlework.core.settings import BY_KEY\n"
         "from needlework.haystack_fixtures.configuration.stored_settings import safe_value\n"
         "from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, read_task\n"
         "def items(spec):\n"
