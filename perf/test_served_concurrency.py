@@ -19,7 +19,8 @@ from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.queue import LookAhead
 from perf.arms import PYTEST, child_cpu_seconds, users_environment
-from tests.storm_server import ROOT, storm_server
+from tests.source import ROOT
+from tests.storm_server import storm_server
 
 LATENCY_S = 0.05
 WAVES = 40  # answers one after another in each place

@@ -1,9 +1,8 @@
 """A server for load: a process of its own that answers at once or after a while, and fails as often as it is told.
 
-`python -m tests.storm_server --latency 0.05 --failing 0.2` prints its port; GET /stats tells what it has seen.
+`python -m tests.storm_server LATENCY_S FAILING PORT` prints its port; GET /stats tells what it has seen.
 """
 
-import argparse
 import asyncio
 import json
 import random
@@ -16,25 +15,25 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 
 from aiohttp import web
 
-ROOT = Path(__file__).parent.parent
+from needlework.models.tokenizers.tokenizer import load_tokenizer
+from tests.faults import turns
+from tests.source import ROOT
+
 _NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d+)\.")
 _HANG_S = 60.0
-_PIECES = 6  # of a slow stream
-_SLOW_S = 0.1  # between two of them
-_ERROR = '{"error": {"message": "planted"}}'
+_SLOW_S = 0.1  # between two pieces of a slow stream
 _REFUSALS = {
-    "429 for a second": (429, _ERROR, {"Retry-After": "1"}),
-    "429 for a moment": (429, _ERROR, {"Retry-After-Ms": "100"}),
-    "429": (429, _ERROR, {}),
-    "500": (500, _ERROR, {}),
-    "502 page": (502, "<html><h1>502 Bad Gateway</h1></html>", {"Content-Type": "text/html"}),
-    "503": (503, _ERROR, {}),
-    "malformed": (200, '{"choices": [{"text": "The co', {}),
-    "empty body": (200, "", {}),
+    "429 for a second": turns.error(429, "planted", Retry_After="1"),
+    "429 for a moment": turns.error(429, "planted", Retry_After_Ms="100"),
+    "429": turns.error(429, "planted"),
+    "500": turns.error(500, "planted"),
+    "502 page": turns.page(502, "Bad Gateway"),
+    "503": turns.error(503, "planted"),
+    "malformed": turns.Wire((b'{"choices": [{"text": "The co',)),
+    "empty body": turns.Wire(()),
 }
 FAULTS = (*_REFUSALS, "dropped before", "dropped inside", "hang", "slow stream")
 
@@ -58,9 +57,9 @@ class Seen:
 class Handler:
     """Answers requests, or fails; `count` counts a prompt's tokens."""
 
-    def __init__(self, options, count):
+    def __init__(self, latency_s, failing, count):
         self.seen = Seen()
-        self._latency_s, self._failing, self._count = options.latency, options.failing, count
+        self._latency_s, self._failing, self._count = latency_s, failing, count
 
     async def stats(self, _request):
         return web.json_response(vars(self.seen))
@@ -78,44 +77,35 @@ class Handler:
         seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
         await asyncio.sleep(self._latency_s)
         seen.in_flight -= 1  # before the answer: the next request may be there before this line is
-        if fault in _REFUSALS:
-            status, text, headers = _REFUSALS[fault]
-            return web.Response(status=status, text=text, headers={"Content-Type": "application/json", **headers})
         if fault in ("dropped before", "hang"):
             await asyncio.sleep(_HANG_S * (fault == "hang"))
             request.transport.close()
             return web.Response()
-        pauses_s = _SLOW_S if fault == "slow stream" else 0.0
-        usage = {"prompt_tokens": self._count(prompt), "completion_tokens": 8}
-        kind, pieces = _answer(prompt, usage, sent.get("stream") or pauses_s, _PIECES if pauses_s else 1)
-        answer = web.StreamResponse(headers={"Content-Type": kind})
+        wire = _REFUSALS.get(fault) or self._right(prompt, sent)
+        answer = web.StreamResponse(status=wire.status, headers={"Content-Type": wire.kind, **wire.headers})
         await answer.prepare(request)
-        for piece in pieces:
+        for piece in wire.pieces if fault == "slow stream" else [b"".join(wire.pieces)]:
             if fault == "dropped inside":
                 await answer.write(piece[:20])
                 request.transport.close()
                 return answer
             await answer.write(piece)
-            await asyncio.sleep(pauses_s)
+            await asyncio.sleep(_SLOW_S * (fault == "slow stream"))
         await answer.write_eof()
-        seen.answered[key] += 1
-        seen.ended = time.monotonic()
+        if fault not in _REFUSALS:
+            seen.answered[key] += 1
+            seen.ended = time.monotonic()
         return answer
 
-
-def _answer(prompt, usage, streamed, pieces):
-    """The content type and the pieces of the right answer."""
-    needle = _NEEDLE.search(prompt)
-    text = f"The code is {needle[2]}." if needle else "OK."
-    if not streamed:
-        choice = {"index": 0, "finish_reason": "stop", "text": text}
-        return "application/json", [json.dumps({"choices": [choice], "usage": usage}).encode()]
-    step = -(-len(text) // pieces)
-    choices = [{"index": 0, "text": text[at : at + step]} for at in range(0, len(text), step)]
-    choices.append({"index": 0, "text": "", "finish_reason": "stop"})
-    events = [json.dumps({"choices": [choice]}) for choice in choices]
-    lines = [f"data: {event}\n\n" for event in (*events, json.dumps({"choices": [], "usage": usage}), "[DONE]")]
-    return "text/event-stream", [line.encode() for line in (lines if pieces > 1 else ["".join(lines)])]
+    def _right(self, prompt, sent):
+        """The right answer, streamed if it was asked for so."""
+        needle = _NEEDLE.search(prompt)
+        text = f"The code is {needle[2]}." if needle else "OK."
+        said = turns.Said(text, "stop", turns.usage(self._count(prompt), 8))
+        chat = "messages" in sent
+        return (
+            turns.events(said, "a", chat=chat, counted=True) if sent.get("stream") else turns.body(said, "a", chat=chat)
+        )
 
 
 @dataclass(frozen=True)
@@ -136,8 +126,7 @@ class Storm:
 @contextmanager
 def storm_server(latency_s=0.0, failing=0.0, *, port=0):
     """Run one, in a process of its own, while the block lasts. `failing`: the share of requests that fail."""
-    command = [sys.executable, "-m", "tests.storm_server", f"--latency={latency_s}", f"--failing={failing}"]
-    command.append(f"--port={port}")
+    command = [sys.executable, "-m", "tests.storm_server", str(latency_s), str(failing), str(port)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -146,28 +135,18 @@ def storm_server(latency_s=0.0, failing=0.0, *, port=0):
             process.kill()
 
 
-async def _serve(options, count):
-    handler, app = Handler(options, count), web.Application(client_max_size=2**30)
+async def _serve(latency_s, failing, port):
+    tokenizer = load_tokenizer("tiktoken:gpt-4")
+    handler = Handler(float(latency_s), float(failing), lambda text: len(tokenizer.encode(text).ids))
+    app = web.Application(client_max_size=2**30)
     app.add_routes([web.get("/stats", handler.stats), web.post("/v1/completions", handler.complete)])
     app.add_routes([web.post("/v1/chat/completions", handler.complete)])
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", options.port).start()
+    await web.TCPSite(runner, "127.0.0.1", int(port)).start()
     print(runner.addresses[0][1], flush=True)
     await asyncio.Event().wait()
 
 
-def _main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--latency", type=float, default=0.0)
-    parser.add_argument("--failing", type=float, default=0.0)
-    parser.add_argument("--port", type=int, default=0)
-    options = parser.parse_args()
-    from needlework.models.tokenizers.tokenizer import load_tokenizer
-
-    tokenizer = load_tokenizer("tiktoken:gpt-4")
-    asyncio.run(_serve(options, lambda text: len(tokenizer.encode(text).ids)))
-
-
 if __name__ == "__main__":
-    _main()
+    asyncio.run(_serve(*sys.argv[1:]))

@@ -21,10 +21,7 @@ _SEVERAL = (
     (re.compile(r"What are (?:[^?:\n]{3,80}: )?([^?\n]{3,400}?)(?: of the \w+)?\?"), "en"),
     (re.compile(r"([^。？！，\n]{3,200}?)分别是什么？"), "zh"),
 )
-_REFUSAL = {
-    "en": "I'm sorry, the document does not mention that.",
-    "zh": "抱歉，文档中没有提到这一点。",
-}
+_REFUSAL = {"en": "I'm sorry, the document does not mention that.", "zh": "抱歉，文档中没有提到这一点。"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,8 +192,7 @@ def verdicts(project, name="r"):
 
 
 @pytest.mark.parametrize(
-    "more",
-    [("-k", "len600", "--top-up=5"), pytest.param(("--lengths=600", "-n2"), marks=pytest.mark.slow)],
+    "more", [("-k", "len600", "--top-up=5"), pytest.param(("--lengths=600", "-n2"), marks=pytest.mark.slow)]
 )
 def test_cells_of_earlier_commands_are_not_judged(folder, monkeypatch, tmp_path, more):
     folder.run(*more, GATE, *CELLS, "--run-name=own", model=MODEL)

@@ -294,10 +294,7 @@ WRONG = [
     (("--adaptive", "--adaptive-tokens=1k"), "a first look at niah takes 4,800"),
     (("--adaptive", "-k", "len400"), "--adaptive: 'niah code': -k and node ids select some of its cells"),
     # Before the workers start.
-    (
-        ("--gpus-per-worker=2", *LOCAL),
-        "--gpus-per-worker: '2': spreads a model over its cards by",
-    ),
+    (("--gpus-per-worker=2", *LOCAL), "--gpus-per-worker: '2': spreads a model over its cards by"),
     (("--gpus-per-worker=9", "--model-arg=device_map=auto", *LOCAL), "--gpus-per-worker: '9': this machine shows "),
     # By the workers, and told once.
     ((*NO_CORPUS, "-n1"), "'nowhere'"),
@@ -306,10 +303,32 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("args", "line"), WRONG)
-def test_one_line_and_nothing_is_written(project, monkeypatch, args, line):
+# Of a batch.
+WRONG_BATCHES = [
+    (("--stability=2", "--batch-out=q"), "--stability: '2': no batch service asks again"),
+    (("--top-up=2", "--gate=score >= 0.1", "--batch-out=q"), "--top-up: '2': a batch is written at once"),
+    (("--adaptive=quick", "--batch-out=q"), "--adaptive: 'quick': does not go with --batch-out"),
+    (("--controls=compacted", "--batch-out=q"), "--controls: 'compacted': its second question waits for"),
+    (("--shard=1/2", "--batch-out=q"), "--shard: '1/2': --batch-limits parts a batch"),
+    (("--batch-in=a", "--batch-out=q"), "--batch-in: 'a': first write requests, then read answers"),
+    (("--batch-in=a",), "--batch-in: 'a': cannot be read (No such file or directory)"),
+    (("--batch-out=q", "--model-arg=header.X=v"), "--model-arg: 'header.X': no header goes into a batch file"),
+    (('--model-arg=extra_body={"api_key": "v"}', "--batch-out=q"), "--model-arg: 'extra_body': has a field whose"),
+    (("--batch-out=q", "--batch-limits=0,1"), "--batch-limits: '0,1': give the most requests"),
+    (("--batch-out=q", "--batch-limits=1,2,3"), "--batch-limits: '1,2,3': give the most requests"),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "args", "line"),
+    [
+        *(("mock:perfect", *wrong) for wrong in WRONG),
+        *(("openai:gpt-4", ("--template=raw", *args), line) for args, line in WRONG_BATCHES),
+    ],
+)
+def test_one_line_and_nothing_is_written(project, monkeypatch, model, args, line):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    result = project.run(*args)
+    result = project.run(*args, model=model)
 
     everything = result.stdout.str() + result.stderr.str()
     assert result.ret == 4
@@ -317,3 +336,4 @@ def test_one_line_and_nothing_is_written(project, monkeypatch, args, line):
     assert result.stderr.str().count(line) <= 1, "once, and not for each file with cells"
     assert not any(word in everything for word in ("ERROR collecting", "Traceback", "INTERNALERROR"))
     assert not list(project.runs.glob("*/results.json"))
+    assert not (project.pytester.path / "q").exists()

@@ -69,15 +69,6 @@ def gpus(monkeypatch):
     return lambda names: monkeypatch.setenv("CUDA_VISIBLE_DEVICES", names)
 
 
-def test_one_process_where_there_is_one_device(project, gpus):
-    gpus("")
-    project.pytester.makepyfile(test_needles=ALIAS)
-    result = project.run("-n4", "-k", "nothing", model="smollm2")
-
-    assert "one process, not -n 4" in header(result), "though the mark has another name"
-    assert not any("created: " in line for line in result.outlines)
-
-
 IN_A_STRING = '''
 SOURCE = """
 @pytest.mark.cells("niah")
@@ -88,12 +79,16 @@ def test_it():
 '''
 
 
-def test_tests_that_are_no_cells_keep_their_workers(project, gpus):
+@pytest.mark.parametrize(
+    ("code", "is_one"), [(ALIAS, True), (IN_A_STRING, False)], ids=["a mark by another name", "no cells"]
+)
+def test_cells_run_in_one_process_where_there_is_one_device(project, gpus, code, is_one):
     gpus("")
-    project.pytester.makepyfile(test_plain=IN_A_STRING)
-    result = project.run("-n2", "--collect-only", "test_plain.py", model="smollm2")
+    project.pytester.makepyfile(test_needles=code)
+    result = project.run("-n4", "-k", "nothing", model="smollm2")
 
-    assert "one process" not in header(result)
+    assert ("one process, not -n 4" in header(result)) == is_one
+    assert any("created: " in line for line in result.outlines) != is_one
 
 
 def test_each_worker_has_cards_of_its_own_out_of_the_callers(project, gpus):
@@ -193,23 +188,17 @@ def ids_of(found):
     return [f"test_x.py::test_needle[{cell.id}]" for cell in found]
 
 
-def test_every_test_runs_once_and_haystacks_stay_together():
+@pytest.mark.parametrize("died_on", [None, *range(9)])
+def test_every_test_runs_once_haystacks_stay_together_and_a_dead_worker_costs_one_test(died_on):
     tests = [*ids_of(cells((400, 600, 800))), "test_y.py::test_a", "test_y.py::test_b"]
-    done = run(*started(tests, 2))
+    lost = None if died_on is None else tests[died_on]
+    done = run(*started(tests, 2), die=lost)
     workers = {}
     for name, node in done:
         workers.setdefault(name.partition("-depth")[0], set()).add(node)
 
-    assert sorted(name for name, _ in done) == sorted(tests)
-    assert all(len(found) == 1 for found in workers.values())
-
-
-@pytest.mark.parametrize("died_on", range(9))
-def test_a_dead_workers_tests_go_to_others_and_the_one_it_died_on_does_not(died_on):
-    tests = ids_of(cells((400, 600, 800)))
-    done = run(*started(tests, 2), die=tests[died_on])
-
-    assert sorted(name for name, _ in done) == sorted({*tests} - {tests[died_on]})
+    assert sorted(name for name, _ in done) == sorted({*tests} - {lost})
+    assert lost or all(len(nodes) == 1 for nodes in workers.values())
 
 
 def test_a_replacement_with_other_tests_ends_the_run_in_one_line():

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.batch_runner import run_batch
 from tests.loopback import Said, honest, loopback
 
@@ -117,29 +115,3 @@ def test_both_questions_of_a_trial_are_in_the_batch(project):
     back(project, "out.jsonl", more=given)
     (record,) = project.records()
     assert (record["response"]["text"], record["score"]) == ("True [fact: False]", 1)
-
-
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        (("--stability=2", "--batch-out=q"), "--stability: '2': no batch service asks again*"),
-        (("--top-up=2", "--gate=score >= 0.1", "--batch-out=q"), "--top-up: '2': a batch is written at once*"),
-        (("--adaptive=quick", "--batch-out=q"), "--adaptive: 'quick': does not go with --batch-out*"),
-        (
-            ("--controls=compacted", "--batch-out=q"),
-            "--controls: 'compacted': its second question waits for*",
-        ),
-        (("--shard=1/2", "--batch-out=q"), "--shard: '1/2': --batch-limits parts a batch*"),
-        (("--batch-in=a", "--batch-out=q"), "--batch-in: 'a': first write requests, then read answers*"),
-        (("--batch-in=a",), "--batch-in: 'a': cannot be read (No such file or directory)"),
-        (("--batch-out=q", "--model-arg=header.X=v"), "--model-arg: 'header.X': no header goes into a batch file*"),
-        (('--model-arg=extra_body={"api_key": "v"}', "--batch-out=q"), "--model-arg: 'extra_body': has a field whose*"),
-        (("--batch-out=q", "--batch-limits=0,1"), "--batch-limits: '0,1': give the most requests*"),
-        (("--batch-out=q", "--batch-limits=1,2,3"), "--batch-limits: '1,2,3': give the most requests*"),
-    ],
-)
-def test_what_a_batch_cannot_do_is_one_line(project, given, line):
-    result = project.run(RAW, *given, model=MODEL)
-    assert result.ret == 4
-    result.stderr.fnmatch_lines([f"ERROR: {line}"])
-    assert not Path("q").exists()

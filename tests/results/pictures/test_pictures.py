@@ -13,11 +13,7 @@ from needlework.results.files.json_files import write_json
 from needlework.results.pictures import files
 from needlework.results.pictures.draw import figure_size
 from needlework.results.pictures.files import FORMATS, write_charts
-from needlework.results.report.charts import (
-    document_charts,
-    panel_heatmap,
-    telling_panels,
-)
+from needlework.results.report.charts import document_charts, panel_heatmap, telling_panels
 from needlework.results.report.section import ChartLine, ChartPoint, LineChart
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.documents import document_statistics

@@ -18,13 +18,7 @@ from needlework.results.statistics.intervals import (
     samples_needed,
     score_interval,
 )
-from needlework.results.statistics.paired import (
-    Difference,
-    difference_ends,
-    holm,
-    mean_difference,
-    sign_flip_p,
-)
+from needlework.results.statistics.paired import Difference, difference_ends, holm, mean_difference, sign_flip_p
 from tests.results.builders import clopper_pearson
 
 

@@ -169,10 +169,7 @@ def runs_at(*levels, samples=12):
 
 @pytest.mark.parametrize(
     ("levels", "shown"),
-    [
-        ((5, 5, 5, 2, 2), [(2, 3, 3, 1.0, 0.4)]),
-        ((5, 5, 0, 5, 5), [(1, 2, 2, 1.0, 0.0), (2, 3, 3, 0.0, 1.0)]),
-    ],
+    [((5, 5, 5, 2, 2), [(2, 3, 3, 1.0, 0.4)]), ((5, 5, 0, 5, 5), [(1, 2, 2, 1.0, 0.0), (2, 3, 3, 0.0, 1.0)])],
 )
 def test_a_change_is_shown_with_the_runs_between_which_it_lies(levels, shown):
     found = changes(runs_at(*levels), 60)

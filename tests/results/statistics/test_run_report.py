@@ -13,14 +13,7 @@ from needlework.core.settings import prices_of
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.panels import headline
 from needlework.results.statistics.panels import OUTCOMES, summarise
-from needlework.results.statistics.run_facts import (
-    Flips,
-    SpendingCap,
-    check_cap,
-    cost_rows,
-    run_facts,
-    spent,
-)
+from needlework.results.statistics.run_facts import Flips, SpendingCap, check_cap, cost_rows, run_facts, spent
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.published import TASKS
@@ -178,10 +171,7 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
             "tokenizer's: with 26 of 36 answers empty, a WRONG CHAT TEMPLATE is the likely cause",
         ),
         ([TEMPLATE] * 4, "template is not the tokenizer's"),
-        (
-            [UNFINISHED, UNFINISHED, {}],
-            "2 of 3 answers are reasoning without an answer",
-        ),
+        ([UNFINISHED, UNFINISHED, {}], "2 of 3 answers are reasoning without an answer"),
         ([{"outcome": "empty"}] * 3, "3 of 3 answers are empty: look at chat template"),
         ([{"flags": ["no_usage"]}] * 2, "2 of 2 answers have no count of tokens"),
         ([{"flags": ["over_budget"]}], "heeds no limit"),

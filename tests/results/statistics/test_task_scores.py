@@ -13,13 +13,7 @@ from needlework.results.report.tasks import twins_sections
 from needlework.results.statistics.absent import twins_of
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.published import (
-    TASKS,
-    design_of,
-    needlebench,
-    ruler_tables,
-    weighted,
-)
+from needlework.results.statistics.suites.published import TASKS, design_of, needlebench, ruler_tables, weighted
 from needlework.results.statistics.tasks import macros, task_scores
 from tests.parity.cases import cases
 from tests.results.builders import changed, clopper_pearson, new_record

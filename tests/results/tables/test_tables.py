@@ -21,13 +21,7 @@ from needlework.results.style import (
     percent1,
     score_glyph,
 )
-from needlework.results.tables.terminal import (
-    MOST,
-    Screen,
-    ending,
-    terminal_heatmaps,
-    unscored_lines,
-)
+from needlework.results.tables.terminal import MOST, Screen, ending, terminal_heatmaps, unscored_lines
 from tests.results.builders import grid_of, new_record
 
 LINES = [
