@@ -19,7 +19,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
 _WIDE = 0.05  # half the width of an interval; above it, more trials are advised
 # Families with a fixed list of questions: a further repeat asks the same ones.
-_FIXED = {LEVAL, *(task.family for task in PUBLISHED_TASKS)}
+_FIXED = {LEVAL, *(family_of(task.name) for task in PUBLISHED_TASKS)}
 _MANY = 0.05  # share of answers that were cut off, above which more room is advised
 _LASTING = ("client", "oom")  # kinds of errors that the same request would meet again
 
