@@ -154,11 +154,6 @@ BENCHMARKS: dict[str, tuple[Benchmark, ...]] = {
 }
 
 
-def benchmark_of(name: str, answers: list[AnswerRow]) -> Benchmark:
-    """The benchmark of a command; of the two MRCRs the one whose columns the answers have."""
-    return BENCHMARKS[name][-1 if name == "mrcr" and "queries" in answers[0].columns else 0]
-
-
 SCHEMA = "needlework-answers-scores-1"
 _HELP = """score predictions by every rule. ANSWERS: jsonl rows {"id": ..., "prediction": "the reply"} with --data, or
 with the columns of the data set; or logs of inspect_ai (.eval, .json; needs `pip install inspect-ai`)"""
@@ -200,7 +195,8 @@ def _score_files(options: argparse.Namespace) -> None:
     tables, objects = [], []
     for path in options.answers:
         answers = read_answers(path)
-        benchmark = benchmark_of(options.benchmark, answers)
+        is_deepmind = options.benchmark == "mrcr" and "queries" in answers[0].columns
+        benchmark = BENCHMARKS[options.benchmark][int(is_deepmind)]
         data = open_data(options.data, benchmark.layout) if options.data else None
         scored = score_answers(answers, benchmark, data, path.name)
         if not scored:
@@ -209,10 +205,9 @@ def _score_files(options: argparse.Namespace) -> None:
             rows = f"has no row of {options.data}: give rows with its ids, or its rows' numbers from 0"
             raise InputError(ARGUMENT, path, rows if options.data else columns)
         notes = list(_notes(scored, len(answers), data))
-        table = field_table(path.name, benchmark.task, [answer.record for answer in scored], notes)
-        tables.append(table)
-        items = [_item(answer.record) for answer in scored]
-        objects.append({"file": str(path), "table": table, "items": items})
+        records = [record for record, _ in scored]
+        tables.append(field_table(path.name, benchmark.task, records, notes))
+        objects.append({"file": str(path), "table": tables[-1], "items": list(map(_item, records))})
     for line in section_lines(data_set_sections(tables)):
         print(line)
     if options.out is not None:
@@ -220,11 +215,8 @@ def _score_files(options: argparse.Namespace) -> None:
         print(f"written to {options.out}")
 
 
-class ScoredAnswer(Struct, frozen=True):
-    """An answer as a trial of no length."""
-
-    record: Record
-    data_row: int | None = None  # the number of its row in `--data`
+ScoredAnswer = tuple[Record, int | None]
+"""An answer as a trial of no length, and the number of its row in `--data`."""
 
 
 def score_answers(
@@ -240,7 +232,7 @@ def score_answers(
         if reference is None:
             continue
         record = _record(answer, benchmark, columns, reference, model, number)
-        scored.append(ScoredAnswer(record, data_row.number if data_row is not None else None))
+        scored.append((record, data_row.number if data_row is not None else None))
     return scored
 
 
@@ -287,11 +279,11 @@ def _notes(scored: Sequence[ScoredAnswer], answers: int, data: DataSet | None) -
     if left_out := answers - len(scored):
         remedy = "the data has no row of theirs" if data is not None else "no right answer is told: give --data"
         yield f"left out, since {remedy}: {left_out}"
-    if failed := sum(answer.record.score is None for answer in scored):
+    if failed := sum(record.score is None for record, _ in scored):
         yield f"failed requests, in no mean: {failed}"
     if data is not None:
         yield f"data: sha256 {data.sha256[:12]}, {len(data.entries):,} rows"
-        if missing := len(data.entries) - len({answer.data_row for answer in scored}):
+        if missing := len(data.entries) - len({row for _, row in scored}):
             yield f"{missing:,} of {len(data.entries):,} rows have no answer here: the score is of the others"
         if data.outdated:
             yield data.outdated

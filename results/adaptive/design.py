@@ -9,7 +9,6 @@ from math import comb, fsum, sqrt
 from typing import Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 Mode = Literal["quick", "normal", "careful"]
 Decision = Literal["", "pass", "fail", "not measurable"]
@@ -137,7 +136,8 @@ def boundaries(
     high: list[int] = []
     low: list[int] = []
     for look in looks:
-        mass = np.convolve(mass, _binomial(look - before, bar))
+        n = look - before
+        mass = np.convolve(mass, [comb(n, hits) * bar**hits * (1 - bar) ** (n - hits) for hits in range(n + 1)])
         share = (look / looks[-1]) ** rho
         above = np.append(np.cumsum(mass[::-1])[::-1], 0.0)  # P(at least k)
         below = np.append(0.0, np.cumsum(mass))  # P(fewer than k)
@@ -147,10 +147,6 @@ def boundaries(
         mass[least:], mass[: most + 1] = 0.0, 0.0
         high, low, before = [*high, least], [*low, most], look
     return Boundaries(tuple(high), tuple(low))
-
-
-def _binomial(trials: int, chance: float) -> npt.NDArray[np.float64]:
-    return np.array([comb(trials, hits) * chance**hits * (1 - chance) ** (trials - hits) for hits in range(trials + 1)])
 
 
 def boundaries_at(design: SearchDesign, at: int) -> Boundaries:

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
+from itertools import chain
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -70,21 +71,20 @@ class WinRate(Struct, frozen=True):
     expected: int
 
 
-class JudgedPair(Struct, frozen=True):
-    """The verdicts on one pair by each rule, with our answer shown first and shown second.
+class Judgement(Struct, frozen=True):
+    """The verdict on one pair in one order, by each rule.
 
     compat: L-Eval's own reading of the first reply, errors dropped one by one. strict: exactly one verdict, in the
     reply or in the one that was asked for after it, and no rate where a judgement is missing.
     """
 
     pair: AnswerPair
-    verdicts: Mapping[Rule, tuple[Preference | None, ...]]
-    problems: tuple[str, ...]  # why the strict rule has none, for each order; empty where it has
+    compat: Preference | None
+    strict: Preference | None
+    problem: str  # why the strict rule has none; empty where it has
 
-    @property
-    def question(self) -> tuple[str, str]:
-        """What all judgements of a question share."""
-        return self.pair.ours.pair_key
+
+JudgedPair = tuple[Judgement, Judgement]  # with our answer shown first, and shown second
 
 
 def match(ours: predictions.Answers, rival: predictions.Answers) -> MatchedRows:
@@ -120,32 +120,28 @@ def pair_questions(pair: AnswerPair, judge: CommandJudge) -> list[ask.JudgeQuest
 
 def verdict_fields(question: ask.JudgeQuestion, replied: ask.Replied) -> dict[str, Preference | None]:
     """Return what the file of replies has of a reply, by both rules; `verdict` is the strict one."""
-    verdicts = _verdicts(replied, 0 if question.about["shown_first"] == "ours" else 1)
-    return {"verdict": verdicts["strict"], "compat": verdicts["compat"]}
+    strict, compat = _preferences(replied, 0 if question.about["shown_first"] == "ours" else 1)
+    return {"verdict": strict, "compat": compat}
 
 
-def judged_pairs(pairs: Sequence[AnswerPair], judge: CommandJudge, replies: ask.AskedReplies) -> list[JudgedPair]:
-    """Read the replies to the questions about these pairs."""
-    judged = []
-    for pair in pairs:
-        both = [replies.to(question) for question in pair_questions(pair, judge)]
-        read = [_verdicts(replied, order) for order, replied in enumerate(both)]
-        verdicts = {rule: tuple(of_order[rule] for of_order in read) for rule in RULES}
-        missing = zip(verdicts["strict"], both, strict=True)
-        problems = tuple("" if verdict else replied.problem or "no verdict" for verdict, replied in missing)
-        judged.append(JudgedPair(pair, verdicts, problems))
-    return judged
+def judged_pair(pair: AnswerPair, judge: CommandJudge, replies: ask.AskedReplies) -> JudgedPair:
+    """Read the replies to the questions about a pair."""
+
+    def judgement(order: int, replied: ask.Replied) -> Judgement:
+        strict, compat = _preferences(replied, order)
+        return Judgement(pair, compat, strict, "" if strict else replied.problem or "no verdict")
+
+    ours_first, rival_first = map(replies.to, pair_questions(pair, judge))
+    return judgement(0, ours_first), judgement(1, rival_first)
 
 
-def _verdicts(replied: ask.Replied, order: int) -> dict[Rule, Preference | None]:
+def _preferences(replied: ask.Replied, order: int) -> list[Preference | None]:
+    """The strict and the published reading of a reply."""
     compat = read_choice_compat(replied.replies[0]) if replied.replies else None
-    return {"compat": _preference(compat, order), "strict": _preference(replied.value(read_choice), order)}
-
-
-def _preference(choice: Choice | None, order: int) -> Preference | None:
-    if choice is None or choice == "tie":
-        return choice
-    return "win" if (choice == "A") == (order == 0) else "loss"
+    names: dict[Choice | None, Preference | None] = {"A": "win", "B": "loss", "tie": "tie", None: None}
+    if order:
+        names |= {"A": "loss", "B": "win"}
+    return [names[choice] for choice in (replied.value(read_choice), compat)]
 
 
 def win_rates(judged: Sequence[JudgedPair], expected: int) -> dict[Rule, WinRate]:
@@ -153,7 +149,7 @@ def win_rates(judged: Sequence[JudgedPair], expected: int) -> dict[Rule, WinRate
     To the strict rule the verdicts on rows without one are missing."""
     counts: dict[Rule, int] = {"compat": len(judged), "strict": expected}
     return {
-        rule: win_rate([(each.question, verdict) for each in judged for verdict in each.verdicts[rule]], count)
+        rule: win_rate([(each.pair.ours.pair_key, getattr(each, rule)) for each in chain(*judged)], count)
         for rule, count in counts.items()
     }
 
@@ -185,7 +181,7 @@ def order_effects(judged: Sequence[JudgedPair]) -> dict[str, tuple[Share, int]]:
     `same_in_both_orders`: of pairs, those whose verdict is the same in both. `first_preferred`: of verdicts without
     ties, those that prefer the answer shown first; half is no bias.
     """
-    both = [(each.question, *each.verdicts["strict"]) for each in judged if None not in each.verdicts["strict"]]
+    both = [(one.pair.ours.pair_key, one.strict, two.strict) for one, two in judged if one.strict and two.strict]
     same = [(question, float(one == other)) for question, one, other in both]
     first = [(question, float(one == "win")) for question, one, _ in both if one != "tie"]
     first += [(question, float(other == "loss")) for question, _, other in both if other != "tie"]
@@ -230,7 +226,7 @@ def _run(options: argparse.Namespace) -> int:
     with closing(ask.open_asked(options, "judge")) as judge:
         questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
         replies = ask.ask_all(questions, judge, read_choice, replies_path, fields=verdict_fields)
-        judged = judged_pairs(matched.pairs, judge, replies)
+        judged = [judged_pair(pair, judge, replies) for pair in matched.pairs]
     rates = win_rates(judged, max(len(answers.rows) + len(answers.broken) for answers in (ours, rival)))
     effects = order_effects(judged)
     if options.out:  # before anything is printed: `| head` ends the command at its first lines
@@ -247,7 +243,7 @@ def _run(options: argparse.Namespace) -> int:
             "items": [_pair_object(pair) for pair in judged],
         }
         write_whole(options.out, json_bytes(content))
-    problems = [predictions.BrokenRow(pair.pair.ours.line, why) for pair in judged for why in pair.problems if why]
+    problems = [predictions.BrokenRow(each.pair.ours.line, each.problem) for each in chain(*judged) if each.problem]
     print(one_line(f"{ours.model} against {rival.model}, {len(judged)} pairs, each in both orders"))
     print("\n".join(_rate_lines(rates)))
     lines = [*_effect_lines(effects), *_unmatched_lines(ours, rival, matched)]
@@ -294,10 +290,9 @@ def _unmatched_lines(ours: predictions.Answers, rival: predictions.Answers, matc
 
 
 def _pair_object(judged: JudgedPair) -> dict[str, Any]:
-    pair = judged.pair
+    pair, verdicts = judged[0].pair, {str(rule): [getattr(each, rule) for each in judged] for rule in RULES}
     about = {"item": pair.item, "line": pair.ours.line, "rival_line": pair.rival.line}
-    verdicts = {str(rule): both for rule, both in judged.verdicts.items()}
-    return {**about, **verdicts, "problems": [problem or None for problem in judged.problems]}
+    return {**about, **verdicts, "problems": [each.problem or None for each in judged]}
 
 
 def _answers_object(answers: predictions.Answers) -> dict[str, Any]:

@@ -58,11 +58,6 @@ class SubmissionRow(Struct, frozen=True):
     rows: dict[str, list[Row]] = {}  # of each prediction file, by its path below Predictions/
     missing: list[str] = []  # questions that were asked and have no answer
 
-    def mean_words(self, files: Iterable[str]) -> str:
-        """The mean length of the answers in some of its files, in words; empty without answers."""
-        lengths = [len(row[f"{self.name}_pred"].split()) for file in files for row in self.rows.get(file, ())]
-        return f"{fsum(lengths) / len(lengths):.1f}" if lengths else ""
-
 
 def main(argv: Sequence[str]) -> int:
     """Write the folder; returns the exit code: 0, or 2 after one line about what was wrong."""
@@ -210,7 +205,10 @@ def _tables(
         return _percent(fsum(values) / len(values)) if len(values) == len(names) else ""
 
     def length(names: Sequence[str]) -> str:
-        return entry.mean_words(f"ngram_eval/{entry.name}/{name}{SUFFIX}" for name in names)
+        """The mean length of the answers in words; empty without answers."""
+        rows = (row for name in names for row in entry.rows.get(f"ngram_eval/{entry.name}/{name}{SUFFIX}", ()))
+        lengths = [len(row[f"{entry.name}_pred"].split()) for row in rows]
+        return f"{fsum(lengths) / len(lengths):.1f}" if lengths else ""
 
     columns = {
         "exact_match.csv": (_EXAM, {"Avg": average(CLOSED), "Avg of 4": average(_FOUR)}),

@@ -27,6 +27,8 @@ from needlework.results.style import clock, counted, first_few, folded_table, on
 
 _SHARD_NAME = re.compile(r"([0-9]+)-of-([0-9]+)")
 _MAX_CELLS = 5  # cells that a message names
+_HEAD = ("part", "done", "errors", "a minute", "left", "state")
+_WIDE = 1_000  # columns: a line stays in one piece
 
 
 class RunPart(Struct, frozen=True):
@@ -214,13 +216,13 @@ def main(argv: Sequence[str]) -> int:
             content = {name: total[name] for name in ("done", "expected", "errors", "left_s")}
             print(json.dumps({"run": str(options.run), **content, "parts": list(map(asdict, parts))}))
         else:
-            print(*status_lines(parts), sep="\n")
+            rows = [_HEAD, *map(_row, (*parts, total_of(parts)) if len(parts) > 1 else parts)]
+            print(*folded_table(rows, len(_HEAD), _WIDE), sep="\n")
 
     return run_command("status", show)
 
 
 State = Literal["ended", "interrupted", "writing", "not begun", ""]
-_WIDE = 1_000  # columns: a line stays in one piece
 _SILENT_S = 300  # a process that is silent for longer works on a very long prompt, or is dead
 
 
@@ -235,14 +237,6 @@ class PartProgress(Struct, frozen=True):
     per_minute: float | None = None  # trials of this session; `None` before the first
     left_s: float | None = None  # seconds, estimated from this session
     quiet_s: float | None = None  # seconds since a file changed; `None` for a shard without a folder
-
-
-def status_lines(parts: Sequence[PartProgress]) -> Iterator[str]:
-    """A line for each part, and one for all of them together."""
-    rows = [("part", "done", "errors", "a minute", "left", "state"), *map(_row, parts)]
-    if len(parts) > 1:
-        rows.append(_row(total_of(parts)))
-    yield from folded_table(rows, len(rows[0]), _WIDE)
 
 
 def total_of(parts: Sequence[PartProgress]) -> PartProgress:

@@ -1,7 +1,7 @@
 """Finds values in a folded text: numbers, dates, codes, names, in any spelling."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -58,7 +58,8 @@ def find_mentions(text: str, answers: Sequence[str], distractors: Sequence[str],
     A quotation of the needle's sentence (`statement`) is one mention of the right value, if it has only one.
     """
     right = [Mention(span, value, "right") for value in answers for span in find_value(text, value)]
-    for quote in _quotations(text, statement):
+    # A sentence that is quoted verbatim.
+    for quote in (Span(*each.span()) for each in re.finditer(re.escape(statement), text)) if statement else ():
         inside = [each for each in right if quote.start <= each.span.start and each.span.end <= quote.end]
         if len({each.value for each in inside}) == 1:
             right = [each for each in right if each not in inside]
@@ -68,14 +69,6 @@ def find_mentions(text: str, answers: Sequence[str], distractors: Sequence[str],
     shaped = {span for value in answers for span in find_same_shape(text, value)}
     shaped = {span for span in shaped if not re.match(r"\" ?:", text[span.end : span.end + 3])}  # a key of JSON
     return _without_overlaps(wrong + right + [Mention(span, text[slice(*span)], "alike") for span in shaped])
-
-
-def _quotations(text: str, statement: str) -> Iterator[Span]:
-    """Find a sentence verbatim in a text."""
-    start = text.find(statement) if statement else -1
-    while start >= 0:
-        yield Span(start, start + len(statement))
-        start = text.find(statement, start + len(statement))
 
 
 def _without_overlaps(mentions: Iterable[Mention]) -> list[Mention]:

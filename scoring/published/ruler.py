@@ -10,7 +10,7 @@ from needlework.scoring.match.match import match_score
 from needlework.scoring.plain_text import find_whole, normalize_lines, normalize_value
 from needlework.scoring.published import data_sets
 from needlework.scoring.reading import verdict_for
-from needlework.scoring.scorers.sets import CHOICE_LETTER, NODE_SET, counted, f1_details
+from needlework.scoring.scorers.sets import CHOICE_LETTER, NODE_SET, counted, f1_details, listed_beside
 from needlework.scoring.scorers.values import MRCR
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
@@ -19,12 +19,6 @@ from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expecte
 # affirmed values, and takes off for every further one; both compatible rules tell its score in their details.
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 _SHOWN = 160
-_ITEMS = re.compile(r"[,;:、，；：。\n]|\.(?=\s|$)|\s(?:and|or|&)\s|(?:^|\s)(?:\d{1,3}[.)]|[-*•])\s+")
-_EDGES = " \t\"'`*_()[]{}<>“”‘’「」.!?"
-_CHATTY = frozenset(
-    ("sure", "certainly", "yes", "okay", "answer", "answers", "words", "variables", "numbers", "values", "答案")
-)
-_SHORTEST = 4  # letters of a word that counts as one too many where it stands between right ones: not `and`, not `VAR`
 
 
 def postprocessed(answer: str) -> str:
@@ -76,8 +70,8 @@ def strict_score(answer: str, reference: Reference) -> Score:
     base = match_score(answer, reference)
     if len(reference.parts) < 2 or base.verdict in ("empty", "refused", "unclear"):
         return base
-    hits = int(base.details.get("parts_found") or 0)
-    extra = max(int(base.details.get("extra") or 0), len(_listed_beside(answer, reference.parts)))
+    hits, values = int(base.details.get("parts_found") or 0), list(map(normalize_value, reference.parts))
+    extra = max(int(base.details.get("extra") or 0), len(listed_beside(normalize_lines(answer), values)))
     parts = len(reference.parts)
     value, details = 2 * hits / (parts + hits + extra), f1_details(hits, parts, extra)
     del details["f1"]
@@ -86,24 +80,9 @@ def strict_score(answer: str, reference: Reference) -> Score:
     return replace(base, value=value, verdict=verdict, why=why, details=details)
 
 
-def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
-    """The items of one word that are no part, and the words that stand between parts in an item."""
-    values = {normalize_value(part) for part in parts}
-    longest = 2 * max(map(len, values))  # a longer item is a phrase of a script without spaces
-    beside: set[str] = set()
-    for item in _ITEMS.split(normalize_lines(answer)):
-        words = [word for word in (piece.strip(_EDGES) for piece in item.split()) if word]
-        if len(words) == 1 and not any(find_whole(words[0], part) for part in values):
-            is_number = words[0].isdigit() and len(words[0]) < _SHORTEST
-            beside |= {word for word in words if len(word) <= longest and not is_number}
-        elif 2 * sum(word in values for word in words) >= len(words):
-            beside |= {word for word in words if len(word) >= _SHORTEST and word not in values}
-    return beside - _CHATTY
-
-
 RULER_ALL = _published_scorer("ruler_all", share_found)
 RULER_PART = _published_scorer("ruler_part", any_found)
-RULER_STRICT = Scorer("ruler_strict", 5, strict_score)
+RULER_STRICT = Scorer("ruler_strict", 6, strict_score)
 
 
 # EvalScope's rule wants the whole needle text: a correct short answer scores 0 (`exact_match_compat`). `exact_match`

@@ -10,6 +10,7 @@ from hashlib import sha256
 from importlib import resources
 
 from needlework.scoring import reading
+from needlework.scoring.folding import phrases
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
@@ -89,14 +90,29 @@ SET_F1 = Scorer("set_f1", 5, set_f1_score)
 
 # Known words (right and wrong ones) count wherever they are affirmed; any other word that is an item of its own is one
 # too many. Numbering, bullets and counts beside the words are left out.
-_LONGEST = 80  # characters of an item
-_ITEMS = re.compile(r"[\n,;、。]|\band\b|以及|[和及]")
-_ASIDE = re.compile(r"\([^)]*\)|[:=x×-]?\s*\d+(?:\s*(?:times|occurrences|次))?\W*$")
-_NUMBERING = re.compile(r"^\W*(?:\d+\s*[.):]?)?\W*")
-_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['-]){1,19}")
-_NOT_ITEMS = frozenset(
-    ("sure", "ok", "okay", "yes", "here", "words", "answer", "answers", "none", "好的", "答案", "答案是")
-)
+_ITEMS = re.compile(r"[,;:、，；：。\n]|\.(?=\s|$)|\s(?:and|or|&)\s|以及|[和及]|(?:^|\s)(?:\d{1,3}[.)]|[-*•])\s+")
+_ASIDE = re.compile(r"\([^)]*\)|(?<=[^\W\d])(?:\s*[:=×]\s*|\s+[x×-]?\s*)\d+(?:\s*(?:times|occurrences|次))?\W*$")
+_AROUND = " \t\"'`*_()[]{}<>“”‘’「」.!?"
+_NOT_ITEMS = {
+    *("sure", "certainly", "yes", "ok", "okay", "here", "answer", "answers", "words", "variables", "numbers", "values"),
+    *("none", "好的", "答案", "答案是"),
+}
+_SHORTEST = 4  # letters of a word that counts as one too many where it stands between right ones: not `and`, not `VAR`
+
+
+def listed_beside(lines: str, values: Sequence[str]) -> set[str]:
+    """The items of one word that are no value, and the words that stand between values in an item."""
+    longest = 2 * max(map(len, values))  # a longer item is a phrase of a script without spaces
+    beside: set[str] = set()
+    for item in _ITEMS.split(lines):
+        words = [word for word in (piece.strip(_AROUND) for piece in _ASIDE.sub("", item).split()) if word]
+        if len(words) == 1 and not any(find_whole(words[0], value) for value in values):
+            is_number = words[0].isdigit() and len(words[0]) < _SHORTEST
+            is_item = not is_number and len(words[0]) <= longest and reading.refusal_end(words[0]) is None
+            beside |= {*words} if is_item else set()
+        elif 2 * sum(word in values for word in words) >= len(words):
+            beside |= {word for word in words if len(word) >= _SHORTEST and word not in values}
+    return {word for word in beside - _NOT_ITEMS if not phrases("before").fullmatch(word)}
 
 
 def word_list_score(answer: str, reference: Reference) -> Score:
@@ -116,7 +132,7 @@ def word_list_score(answer: str, reference: Reference) -> Score:
     listed = dict.fromkeys(match[0] for match in known.finditer(text) if not is_negated(text, *match.span()))
     right = [word for word in listed if word in words]
     wrong = [word for word in listed if word not in words]
-    extra = len(wrong) + len(_unknown(stated, known))
+    extra = len(wrong) + len(listed_beside(stated, [*words, *map(normalize_value, reference.distractors)]))
     value = 2 * len(right) / (len(right) + extra + len(words))
     verdict: Verdict = "found" if value == 1 else "partial" if right else "distractor" if wrong else "wrong"
     if verdict == "wrong" and reading.refusal_end(text) is not None:
@@ -134,19 +150,7 @@ def _pattern(words: list[str]) -> re.Pattern[str]:
     return re.compile("|".join([rf"(?<![\w-])(?:{'|'.join(spaced)})(?![\w-])"] * bool(spaced) + unspaced))
 
 
-def _unknown(lines: str, known: re.Pattern[str]) -> set[str]:
-    """Items that are a single word of which nothing is known."""
-    words = set()
-    for item in _ITEMS.split(lines):
-        if len(item) <= _LONGEST:
-            word = _NUMBERING.sub("", _ASIDE.sub("", item).rpartition(":")[2]).rstrip(" .!?\"'*")
-            unknown = _WORD.fullmatch(word) and not known.search(word) and word not in _NOT_ITEMS
-            if unknown and reading.refusal_end(word) is None:
-                words.add(word)
-    return words
-
-
-WORD_LIST = Scorer("word_list", 5, word_list_score)
+WORD_LIST = Scorer("word_list", 6, word_list_score)
 """Words in any order, as F1."""
 
 
