@@ -14,7 +14,7 @@ from needlework.core.settings import Judging
 from needlework.scoring.judges.judges import JUDGE, JudgeUnreachableError, judge_scorer, ruling_key, scorer_of_run
 from needlework.scoring.judges.replies import JudgeReplyError
 from needlework.scoring.registry import SCORERS, label, scorer_named, scorer_of, version_of
-from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS
+from needlework.scoring.scorers.documents import DOCUMENTS, abstain_scorer
 from needlework.scoring.scores import CUT_OFF, Reference, Score, Scorer, Verdict, contradicts
 
 DEFAULT_SCORER = "match"
@@ -99,7 +99,7 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
     try:
         answer, reference = without_escapes(exchange.answer), as_reference(exchange.reference)
         if scorer is None and reference.absent and not knows_absence(name):
-            chosen_scorer = ABSTAIN.name
+            chosen_scorer = abstain_scorer.name
         if judging is None and before and isinstance(chosen_scorer, str) and _is_known(before, chosen_scorer):
             return ScoringResult(_score_of(before), chosen_scorer, before.scorer_version, known=True)
         used, by_judge = _scorer(chosen_scorer, judging, of_suite=scorer is None, absent=reference.absent)
@@ -168,7 +168,7 @@ def _score_of(before: Record) -> Score:
 def knows_absence(scorer: str) -> bool:
     """Whether a scorer of that name knows what is right where the answer is absent."""
     documents = (DOCUMENTS.name, f"{JUDGE}{DOCUMENTS.name}")
-    return scorer in (ABSTAIN.name, *documents, "+".join(documents))
+    return scorer in (abstain_scorer.name, *documents, "+".join(documents))
 
 
 def as_reference(reference: object) -> Reference:

@@ -78,6 +78,11 @@ class Scorer:
     whole: bool = False  # an answer that was cut off and is not all right yet has no score
 
 
+def rule(name: str, version: int, *, whole: bool = False) -> Callable[[Callable[[str, Reference], Score]], Scorer]:
+    """Make a scorer of the function below."""
+    return lambda judge: Scorer(name, version, judge, whole)
+
+
 def _fields(score: Score) -> tuple[object, ...]:
     return (score.value, score.verdict, score.answer, score.why, dict(score.details), score.scorer)
 

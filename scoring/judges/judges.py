@@ -19,7 +19,7 @@ from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_r
 from needlework.scoring.match.match import MATCH
 from needlework.scoring.reading import verdict_for
 from needlework.scoring.registry import scorer_named
-from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS, documents_score
+from needlework.scoring.scorers.documents import DOCUMENTS, abstain_scorer, documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
 Value = TypeVar("Value")
@@ -40,7 +40,7 @@ def scorer_of_run(name: str, judging: Judging, strategy: str, *, absent: bool = 
     usual = OWN_PROMPT if judging.prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
     style = name.removeprefix(JUDGE) if by_judge else usual
     rule = (DOCUMENTS.name if style == STYLE else MATCH.name) if by_judge else name
-    is_rule = name == ABSTAIN.name or strategy == "rule" or (absent and style != STYLE)
+    is_rule = name == abstain_scorer.name or strategy == "rule" or (absent and style != STYLE)
     if is_rule or not (by_judge or strategy in ("llm", "llm_recall")):
         return scorer_named(rule), False
     judge = judge_scorer(judging, style)

@@ -11,7 +11,7 @@ from needlework.scoring.match.match import match_score
 from needlework.scoring.published.ruler import squash
 from needlework.scoring.reading import first_reply, verdict_for
 from needlework.scoring.scorers.sets import stated_letters
-from needlework.scoring.scores import Reference, Score, Scorer, expected_text
+from needlework.scoring.scores import Reference, Score, Scorer, expected_text, rule
 
 SHOWN = 160  # characters of an answer that a score shows
 
@@ -167,14 +167,14 @@ def _read(match: re.Match[str]) -> Fraction | None:
     return -value if negative else value
 
 
-def _mathematics(answer: str, reference: Reference) -> Score:
+@rule("leval_math", 1)
+def mathematics_scorer(answer: str, reference: Reference) -> Score:
     gold, taken = stated_number(gold_of(reference)), stated_number(answer)
     value = float(taken is not None and taken == gold)
     shown = "" if taken is None else str(taken)
     return _score(value, answer, shown, str(gold), "" if shown else "gives no number")
 
 
-MATH = Scorer("leval_math", 1, _mathematics)
 MATH_COMPAT = _compat_scorer("math", compat_number, compat_number, blank=False)
 
 
@@ -280,13 +280,15 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def _code_compat(answer: str, reference: Reference) -> Score:
+@rule("leval_code_compat", 1)
+def code_compat_scorer(answer: str, reference: Reference) -> Score:
     gold = _plain(gold_of(reference))
     taken = compat_output(answer, len(gold.split()))
     return _score(exact_match(taken, gold), answer, taken, gold)
 
 
-def _code(answer: str, reference: Reference) -> Score:
+@rule("leval_code", 1)
+def code_scorer(answer: str, reference: Reference) -> Score:
     gold = gold_of(reference)
     expected = tokens(gold)
     taken = answer if tokens(answer) == expected else stated_value(answer)
@@ -300,10 +302,6 @@ def _same(taken: str, expected: tuple[str, ...]) -> bool:
     return any(tokens(form) == expected for form in forms)
 
 
-CODE = Scorer("leval_code", 1, _code)
-CODE_COMPAT = Scorer("leval_code_compat", 1, _code_compat)
-
-
 # Compatible: the reference wherever it stands in the answer as a piece of text, so that naming every topic is right.
 # Strict: the answer gives the reference, whole and affirmed, and none of the other topics (`Reference.distractors`).
 ORDINALS = ("first", "second", "third")
@@ -315,11 +313,11 @@ def asked_for(question: str) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def _topic(answer: str, reference: Reference) -> Score:
+@rule("leval_topic", 3)
+def topic_scorer(answer: str, reference: Reference) -> Score:
     return match_score(answer, replace(reference, answers=(gold_of(reference),), parts=(), statement=""))
 
 
-TOPIC = Scorer("leval_topic", 3, _topic)
 TOPIC_COMPAT = _compat_scorer("topic", str, str)
 
 

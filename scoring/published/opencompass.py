@@ -10,7 +10,7 @@ from rapidfuzz.distance import Levenshtein
 from needlework.scoring.match.match import affirms
 from needlework.scoring.plain_text import normalize_value
 from needlework.scoring.reading import verdict_for
-from needlework.scoring.scores import Details, Reference, Score, Scorer, expected_keyword, expected_text
+from needlework.scoring.scores import Details, Reference, Score, Scorer, expected_keyword, expected_text, rule
 
 MISS_SHARE = 0.2
 """What a missed keyword earns of the edit-distance score."""
@@ -126,7 +126,8 @@ def _pieces(reference: Reference) -> list[str]:
     return f"{expected_text(reference)}*{expected_keyword(reference)}".split("*")
 
 
-def _published_words(answer: str, reference: Reference) -> Score:
+@rule("needlebench_v1_multi_compat", 1)
+def published_words_scorer(answer: str, reference: Reference) -> Score:
     pieces = _pieces(reference)
     if len(pieces) != 2:
         raise ValueError(f"a reference is answer*keyword, this has {len(pieces)} pieces: {'*'.join(pieces)[:80]!r}")
@@ -141,7 +142,6 @@ def _contains(answer: str, word: str, _reference: Reference) -> bool:
 CDME_MULTI_COMPAT = Scorer("cdme_multi_compat", 1, partial(_published, miss_share=MISS_SHARE, squeezed=True))
 NEEDLEBENCH_V1_COMPAT = Scorer("needlebench_v1_compat", 1, partial(_published, miss_share=MISS_SHARE))
 NEEDLEBENCH_V2_COMPAT = Scorer("needlebench_v2_compat", 1, partial(_published, miss_share=0))
-NEEDLEBENCH_V1_MULTI_COMPAT = Scorer("needlebench_v1_multi_compat", 1, _published_words)
 _published_parallel = partial(_share, words_of=_keywords, is_hit=_contains, what="keywords in the answer")
 NEEDLEBENCH_PARALLEL_COMPAT = Scorer("needlebench_parallel_compat", 1, _published_parallel)
 
@@ -179,7 +179,8 @@ def _last_box(text: str) -> str:
     return ""
 
 
-def _atc(answer: str, reference: Reference) -> Score:
+@rule("needlebench_atc", 3)
+def atc_scorer(answer: str, reference: Reference) -> Score:
     """Both sides are normalised alike, so that names with an apostrophe can match, in bold or not.
 
     What is in the box tells whether the answer declines, not what was thought before it.
@@ -195,11 +196,8 @@ def _atc(answer: str, reference: Reference) -> Score:
     return Score(0.0, "distractor" if stated in wrong else verdict_for(0.0, shown), boxed[:_SHOWN], why)
 
 
-def _published_atc(answer: str, reference: Reference) -> Score:
+@rule("needlebench_atc_compat", 1)
+def published_atc_scorer(answer: str, reference: Reference) -> Score:
     boxed = boxed_answer(answer)
     value = float(boxed.strip() == expected_keyword(reference).strip())
     return Score(value, verdict_for(value, answer), boxed[:_SHOWN], f"boxed {boxed[:60]!r}")
-
-
-NEEDLEBENCH_ATC = Scorer("needlebench_atc", 3, _atc)
-NEEDLEBENCH_ATC_COMPAT = Scorer("needlebench_atc_compat", 1, _published_atc)

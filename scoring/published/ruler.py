@@ -10,9 +10,9 @@ from needlework.scoring.match.match import match_score
 from needlework.scoring.plain_text import find_whole, normalize_lines, normalize_value
 from needlework.scoring.published import data_sets
 from needlework.scoring.reading import verdict_for
-from needlework.scoring.scorers.sets import CHOICE_LETTER, NODE_SET, counted, f1_details, listed_beside
-from needlework.scoring.scorers.values import MRCR
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
+from needlework.scoring.scorers.sets import choice_letter_scorer, counted, f1_details, listed_beside, node_set_scorer
+from needlework.scoring.scorers.values import mrcr_scorer
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text, rule
 
 # RULER (`string_match_all`, `string_match_part`): values count wherever they stand in the answer as a piece of text, in
 # capitals or not: in longer numbers and words, in denials, among any number of wrong ones. `ruler_strict` wants whole,
@@ -107,18 +107,21 @@ def rule_score(prediction: str, reference: str) -> int:
     return int(bool(left) and left == normalize_answer(reference))
 
 
-def _exact_compat(answer: str, reference: Reference) -> Score:
+@rule("exact_match_compat", 1)
+def exact_compat_scorer(answer: str, reference: Reference) -> Score:
     value = float(rule_score(answer, expected_text(reference)))
     return Score(value, verdict_for(value, answer), answer[:200], "equal" if value else "not the whole needle text")
 
 
-def _exact(answer: str, reference: Reference) -> Score:
+@rule("exact_match", 1)
+def exact_scorer(answer: str, reference: Reference) -> Score:
     if any(rule_score(answer, text) for text in _accepted(reference)):
         return Score(1.0, "found", answer[:200], "equal to an accepted text")
     return Score(0.0, verdict_for(0.0, answer), answer[:200], "equal to no accepted text")
 
 
-def _contained(answer: str, reference: Reference) -> Score:
+@rule("normalized_match", 1)
+def contained_scorer(answer: str, reference: Reference) -> Score:
     plain = normalize_answer(answer)
     for text in map(normalize_answer, _accepted(reference)):
         if find_whole(plain, text):
@@ -129,11 +132,6 @@ def _contained(answer: str, reference: Reference) -> Score:
 def _accepted(reference: Reference) -> tuple[str, ...]:
     texts = tuple(text for text in (reference.statement, *reference.answers) if text.strip())
     return texts or (expected_text(reference),)
-
-
-EXACT_MATCH = Scorer("exact_match", 1, _exact)
-EXACT_MATCH_COMPAT = Scorer("exact_match_compat", 1, _exact_compat)
-NORMALIZED_MATCH = Scorer("normalized_match", 1, _contained)
 
 
 # The score is the sound one. Details have each other rule's as `as_WHO`, 0..1; of MRCR also `noise`: what the published
@@ -161,16 +159,16 @@ def _beside(
 
 OPENAI_MRCR = _beside(
     "openai_mrcr",
-    MRCR,
+    mrcr_scorer,
     {"card": data_sets.MRCR_CARD, "openbench": data_sets.MRCR_OPENBENCH, "evalscope": data_sets.MRCR_EVALSCOPE},
     data_sets.ratio,
 )
 DEEPMIND_MRCR = _beside(
-    "deepmind_mrcr", MRCR, {"deepmind": data_sets.DEEPMIND}, lambda piece, right: data_sets.ratio(right, piece)
+    "deepmind_mrcr", mrcr_scorer, {"deepmind": data_sets.DEEPMIND}, lambda piece, right: data_sets.ratio(right, piece)
 )
 GRAPHWALKS = _beside(
     "graphwalks",
-    NODE_SET,
+    node_set_scorer,
     {
         "openbench": data_sets.OPENBENCH,
         "lm_eval": data_sets.LM_EVAL,
@@ -178,4 +176,5 @@ GRAPHWALKS = _beside(
         "card": data_sets.CARD,
     },
 )
-LONGBENCH_V2 = _beside("longbench_v2", CHOICE_LETTER, {"authors": data_sets.AUTHORS, "evalscope": data_sets.EVALSCOPE})
+_LETTERS = {"authors": data_sets.AUTHORS, "evalscope": data_sets.EVALSCOPE}
+LONGBENCH_V2 = _beside("longbench_v2", choice_letter_scorer, _LETTERS)

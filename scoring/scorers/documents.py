@@ -17,7 +17,7 @@ from needlework.scoring.plain_text import (
     normalize_value,
 )
 from needlework.scoring.reading import is_refusal, outside_copies
-from needlework.scoring.scores import Details, Reference, Score, Scorer
+from needlework.scoring.scores import Details, Reference, Score, Scorer, rule
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
 # best with judges (`content_words`). Beside that:
@@ -62,7 +62,8 @@ def documents_score(answer: str, reference: Reference) -> Score:
     A reference without any answer raises `ValueError`.
     """
     if reference.absent:
-        return abstain_score(answer, replace(reference, answers=_PHRASES, parts=(), distractors=(), statement=""))
+        phrases = replace(reference, answers=_PHRASES, parts=(), distractors=(), statement="")
+        return abstain_scorer.judge(answer, phrases)
     values = [value for value in map(normalize_value, reference.answers or reference.parts) if value]
     accepted = [spelling for value in values for spelling in _spellings(value)]
     if not accepted:
@@ -83,7 +84,8 @@ def documents_score(answer: str, reference: Reference) -> Score:
 
 
 # Right is the phrase that the question asks for, or any other refusal, with no known wrong value beside it.
-def abstain_score(answer: str, reference: Reference) -> Score:
+@rule("abstain", 5)
+def abstain_scorer(answer: str, reference: Reference) -> Score:
     """1 where the answer abstains, else 0 with the verdict of `match`."""
     score = match_score(answer, reference)
     if score.verdict == "refused":
@@ -149,15 +151,13 @@ def _stated(lines: str, *, silent: bool) -> str:
 DOCUMENTS = Scorer("documents", 6, documents_score)
 
 
-ABSTAIN = Scorer("abstain", 5, abstain_score)
-
-
 # For contexts whose distractors are all known: each wrong value has a place and, where it makes sense, a kind.
 STALE = "stale"
 Entry = TypeVar("Entry")
 
 
-def confusion_score(answer: str, reference: Reference) -> Score:
+@rule("confusion", 5)
+def confusion_scorer(answer: str, reference: Reference) -> Score:
     """Judge as `match` does; a known wrong value also says which one it was.
 
     Details of a wrong value: `distance` in percent of the context from the right statement to the wrong one (negative:
@@ -182,6 +182,3 @@ def confusion_score(answer: str, reference: Reference) -> Score:
 def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     """The entry of a table for a normalised value."""
     return next((entry for name, entry in table.items() if folded_value(name) == value), None)
-
-
-CONFUSION = Scorer("confusion", 5, confusion_score)

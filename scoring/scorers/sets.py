@@ -15,7 +15,7 @@ from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
 from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
-from needlework.scoring.scores import Details, Reference, Score, Scorer, Verdict, expected_text
+from needlework.scoring.scores import Details, Reference, Score, Verdict, expected_text, rule
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
 # that is a known wrong value, or has the shape of a value (as many digits, or a name of consonants), is one too many.
@@ -39,7 +39,8 @@ def counted(hits: int, expected: int, extra: int, unit: str) -> str:
     return f"{hits} of {expected} {unit}" + (f", {extra} too many" if extra else "")
 
 
-def set_f1_score(answer: str, reference: Reference) -> Score:
+@rule("set_f1", 5)
+def set_f1_scorer(answer: str, reference: Reference) -> Score:
     """F1 of the values given. Details: `recall`, `precision`, `f1`, `exact`, `extra` and `missed`.
 
     `extra`: how many values too many. `missed`: ranks (from 1, in the order of `parts`) of the values that were not
@@ -85,9 +86,6 @@ def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     return [value for value in alike if value not in parts]
 
 
-SET_F1 = Scorer("set_f1", 5, set_f1_score)
-
-
 # Known words (right and wrong ones) count wherever they are affirmed; any other word that is an item of its own is one
 # too many. Numbering, bullets and counts beside the words are left out.
 _ITEMS = re.compile(r"[,;:、，；：。\n]|\.(?=\s|$)|\s(?:and|or|&)\s|以及|[和及]|(?:^|\s)(?:\d{1,3}[.)]|[-*•])\s+")
@@ -115,7 +113,8 @@ def listed_beside(lines: str, values: Sequence[str]) -> set[str]:
     return {word for word in beside - _NOT_ITEMS if not phrases("before").fullmatch(word)}
 
 
-def word_list_score(answer: str, reference: Reference) -> Score:
+@rule("word_list", 6)
+def word_list_scorer(answer: str, reference: Reference) -> Score:
     """F1 of the words listed by an answer against `parts` (else `answers`); `distractors` are wrong.
 
     Details: `recall`, `precision`, `f1`, `extra` (words too many). A reference without words raises `ValueError`.
@@ -148,10 +147,6 @@ def _pattern(words: list[str]) -> re.Pattern[str]:
     spaced = [re.escape(word) for word in longest if word.isascii()]
     unspaced = [re.escape(word) for word in longest if not word.isascii()]
     return re.compile("|".join([rf"(?<![\w-])(?:{'|'.join(spaced)})(?![\w-])"] * bool(spaced) + unspaced))
-
-
-WORD_LIST = Scorer("word_list", 6, word_list_score)
-"""Words in any order, as F1."""
 
 
 # Read is the last list in brackets behind the words `Final Answer`, in capitals or not, in bold, quotes, fences or a
@@ -188,7 +183,8 @@ def _names(listed: str) -> tuple[str, ...]:
     return () if names.keys() <= _EMPTY_WORDS else tuple(names)
 
 
-def node_set_score(answer: str, reference: Reference) -> Score:
+@rule("node_set", 1, whole=True)
+def node_set_scorer(answer: str, reference: Reference) -> Score:
     """F1 of the nodes named and the right ones: `parts`, else `answers`; neither: the empty set is right.
 
     Details: `precision`, `recall`, `exact`, `extra` and `missed` (how many nodes), and for each kind of wrong node in
@@ -221,10 +217,6 @@ def node_set_score(answer: str, reference: Reference) -> Score:
     return Score(value, verdict, ", ".join(named)[:_SHOWN], why, details)
 
 
-NODE_SET = Scorer("node_set", 1, node_set_score, whole=True)
-"""F1 of a set of nodes."""
-
-
 # The rule is bAbI's as BABILong scores it, with whole words, denials and conclusions: a concluding last sentence
 # decides, else the first sentence that names a label. Of yes, no and maybe only the first clause with one of them
 # counts.
@@ -239,7 +231,8 @@ _CLAUSE = re.compile(r"[,;:.!?，；：。！？\n]")
 _PREFACE = re.compile(r"^\W*(?:the (?:final )?answer is|answer|答案是|答案为|答案|回答)\W*")
 
 
-def labels_score(answer: str, reference: Reference) -> Score:
+@rule("labels", 5)
+def labels_scorer(answer: str, reference: Reference) -> Score:
     """1 where the labels named are the right ones, else 0. Details: `named`, with commas.
 
     Right are `parts`, else `answers`. A reference without any raises `ValueError`.
@@ -285,9 +278,6 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
             if polar or not is_negated(text, *span):
                 named.add(label)
     return named
-
-
-LABELS = Scorer("labels", 5, labels_score)
 
 
 # A letter counts where it stands alone and is not denied; `the answer is C` and a box beat labels, and labels
@@ -343,7 +333,8 @@ def _spread(listed: str) -> str:
     return "".join(sorted({char for word in re.findall(r"\b[A-D]+\b", listed) for char in word}))
 
 
-def choice_letter_score(answer: str, reference: Reference) -> Score:
+@rule("choice_letter", 2)
+def choice_letter_scorer(answer: str, reference: Reference) -> Score:
     """1 for the right letter, `answers[0]`, else 0. Details: `letter`, empty for none or several."""
     letters, right = stated_letters(answer, in_passing=False), expected_text(reference).strip()
     letter = letters if len(letters) == 1 else ""
@@ -353,7 +344,3 @@ def choice_letter_score(answer: str, reference: Reference) -> Score:
             return Score(1.0, "found", letter, "the right letter", details)
         return Score(0.0, "wrong", letter, f"{letter} is not {right[:20]}", details)
     return Score(0.0, reading.verdict_for(0.0, answer[-4000:]), answer[-_SHOWN:], "gives no one letter", details)
-
-
-CHOICE_LETTER = Scorer("choice_letter", 2, choice_letter_score)
-"""One letter of A to D."""

@@ -22,7 +22,7 @@ from needlework.scoring.plain_text import (
 )
 from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end, verdict_for
 from needlework.scoring.scorers.documents import documents_score
-from needlework.scoring.scores import Details, Reference, Score, Scorer, Verdict, expected_text
+from needlework.scoring.scores import Details, Reference, Score, Verdict, expected_text, rule
 
 # Text is normalised (`normalize`), so `1,234` is 1234. Denied numbers and ordinals are left out; numbers of the
 # question count only where the answer has no others, numbers in words only where it has no digits. A
@@ -41,7 +41,8 @@ class _GivenNumber(NamedTuple):
     value: float
 
 
-def number_score(answer: str, reference: Reference) -> Score:
+@rule("number", 5)
+def number_scorer(answer: str, reference: Reference) -> Score:
     """1 where the answer gives the number `answers[0]` (else `parts[0]`), and 0 otherwise.
 
     Details: `given`, `error` (given less right) and `relative_error` (of the right number, of 1 where that is 0). A
@@ -113,17 +114,14 @@ def _is_hedged(text: str, chosen: _GivenNumber, others: list[_GivenNumber]) -> b
     return any(_EITHER.fullmatch(text, first.end, second.start) for first, second in pairs)
 
 
-NUMBER = Scorer("number", 5, number_score)
-"""One number out of a longer text."""
-
-
 # Words are compared, without capitals and punctuation. What an answer says before its first word and behind its last
 # word of the text (`Here it is:`) is left out. The score is the normalised edit similarity of the two lists of words, 1
 # - distance / length of the longer one (Levenshtein, as in Chroma's repeated words, there of characters).
 _PARTIAL = 0.5
 
 
-def copy_score(answer: str, reference: Reference) -> Score:
+@rule("copy", 1, whole=True)
+def copy_scorer(answer: str, reference: Reference) -> Score:
     """Score the copy of `answers[0]` (else of all `parts`), a text with `keyword` in it once.
 
     Details: `odd_present`; `odd_in_place`: the odd word stands once and where it should; `divergence`: the place of the
@@ -161,14 +159,11 @@ def _words(text: str, known: Sequence[str]) -> list[str]:
     return re.findall("|".join(["[a-z0-9'-]+", *map(re.escape, longest), r"\w"]), normalize(text))
 
 
-COPY = Scorer("copy", 1, copy_score, whole=True)
-"""A copy, word for word."""
-
-
 # LLMTest_NeedleInAHaystack and EvalScope have a model compare an answer with the needle. Here words do, by the rule of
 # `documents`: of a needle those content words count that neither the question nor another needle has. Several needles:
 # the share that is said.
-def needle_words_score(answer: str, reference: Reference) -> Score:
+@rule("needle_words", 2, whole=True)
+def needle_words_scorer(answer: str, reference: Reference) -> Score:
     """Judge one answer by the needles: `reference.parts`, or `answers[0]`. `ValueError` without any."""
     needles = reference.parts or reference.answers[:1]
     if not needles:
@@ -203,9 +198,6 @@ def _distinct_words(needle: str, others: tuple[str, ...]) -> str:
     return " ".join(plain[start:end] for start, end in runs) or needle
 
 
-NEEDLE_WORDS = Scorer("needle_words", 2, needle_words_score, whole=True)
-
-
 # The answer has to begin with the string that the question asks to prepend; white space, bold, quotes and fences around
 # it change nothing. What follows is compared with the wanted piece and with the other pieces that the reference knows,
 # by words: the piece that it is most like is the one that was given. The score is the likeness to the wanted piece
@@ -222,7 +214,8 @@ _LEAD = 0.1  # how much more it is like that piece than any other one
 _SAME = 0.98
 
 
-def mrcr_score(answer: str, reference: Reference) -> Score:
+@rule("mrcr", 1)
+def mrcr_scorer(answer: str, reference: Reference) -> Score:
     """Score the piece behind the string: 0..1.
 
     `answers[0]`: the string and the wanted piece behind it. `given[0]`: the string; without it none is asked for.
@@ -287,7 +280,3 @@ def _mrcr_words(text: str) -> list[str]:
 def _flat(text: str) -> str:
     """NFC, runs of white space as one space, nothing around it."""
     return " ".join(unicodedata.normalize("NFC", text).strip(_EDGES).split())
-
-
-MRCR = Scorer("mrcr", 1, mrcr_score)
-"""The wanted piece of a conversation."""
