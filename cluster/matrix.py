@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from needlework.cluster.follow import StatusLine, trials_status
+from needlework.cluster.launch import StatusLine, trials_status
 from needlework.cluster.plan import benchmark_words, error_line, start_logged
 from needlework.core.errors import InputError, OneLineParser, ending_signals, printable, run_command
 from needlework.core.files import read_toml

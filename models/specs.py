@@ -11,14 +11,15 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.models.checkpoints import (
     INSTALL,
+    UNKNOWN,
     checkpoint_folder,
     joint_sha256,
     missing_packages,
+    prepare_gguf,
     remembered_sha256,
     require_packages,
     weight_files,
 )
-from needlework.models.local.gguf import UNKNOWN, prepare_gguf
 from needlework.models.mock import MockArgs, MockModel, parse_behaviour
 from needlework.models.model import Model, read_args
 from needlework.models.served.connection import ServerOptions

@@ -15,8 +15,7 @@ from needlework.haystack_fixtures.tasks.catalogue import Tasks, ask, grid_and_mi
 from needlework.haystack_fixtures.tasks.document_material import question_label
 from needlework.models.specs import runs_here
 from needlework.models.tokenizers.tokenizer import approximation
-from needlework.pipeline.engine import Engine
-from needlework.pipeline.model_pool import ModelPool
+from needlework.pipeline.engine import Engine, ModelPool
 
 SeriesName = tuple[str, str, str]
 """Task, needle and model of a series of cells."""

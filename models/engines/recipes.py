@@ -29,12 +29,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     engine: str = ""
     about: str = ""
     serves: Literal["folder", "gguf", "any"] = "any"
-    health: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""
-    """The path that answers below 400 when it is ready; `/health` or `/v1/models` where it is empty."""
+    health: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""  # ready when this path answers below 400
     install: str = ""
     needs: str = ""  # a Python package of this environment
-    served_name: str = msgspec.field(default="", name="name")
-    """What the engine calls every model, where it takes no name."""
+    served_name: str = msgspec.field(default="", name="name")  # every model's, where it takes no name
     start_s: Annotated[float, msgspec.Meta(gt=0)] = _SLOW_S  # seconds that it may take until it is healthy
     defaults: dict[str, str] = {}  # options of the engine, unless the user gives them
     reports: tuple[str, ...] = ()  # options that make replies tell more (cached tokens) and change no answer

@@ -226,8 +226,7 @@ class ServedRun:
     model: str  # what the engine is given
     name: str  # what requests call it
     tokenizer: str | None
-    weights: str
-    """The spec whose weights are hashed for the resume key; empty for a name of the hub, which the engine fetches."""
+    weights: str  # spec of those in the resume key; empty for a name of the hub, which the engine fetches
 
     def words(self, port: int | str) -> tuple[str, ...]:
         """The command line. Raises `InputError`."""

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.models.checkpoints import count_weights, joint_sha256, json_table, weight_files
+from needlework.models.checkpoints import STAMP, count_weights, joint_sha256, json_table, weight_files
 from needlework.models.local import memory
 from needlework.models.local.decoder import Processors, decoder_for
-from needlework.models.local.gguf import STAMP
 from needlework.models.local.memory import (
     Limits,
     LocalOptions,

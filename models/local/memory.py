@@ -135,8 +135,7 @@ class LocalOptions:
     quantization: Annotated[Mapping[str, Any] | None, json_object] = None  # a transformers quantization config
     prefill_chunk: Annotated[int, Meta(ge=1)] = 2048
     window: Annotated[int, Meta(ge=1)] | None = None  # in place of the configuration's
-    repetition_penalty: Annotated[float | None, positive] = None
-    """In place of the checkpoint's own, which greedy decoding would apply."""
+    repetition_penalty: Annotated[float | None, positive] = None  # in place of the checkpoint's own
     cache: Literal["plain", "offloaded"] = "plain"  # keys and values where the model is, or `offloaded` to main memory
     kernels: Literal["auto", "plain"] = "auto"  # `plain` leaves float32 layers as torch has them
 

@@ -34,16 +34,13 @@ class ServerOptions:
     retries: int = 5  # attempts after the first
     concurrency: int = 8  # requests in flight at once, of this process
     strict_model: bool = False  # answers of another model than the one under test do not count
-    too_long_pattern: re.Pattern[str] | None = None
-    """How this server says that a prompt does not fit, where its words are not known here."""
+    too_long_pattern: re.Pattern[str] | None = None  # how it says, in words unknown here, that a prompt does not fit
     heeds_slots: bool = True  # a server that tells how many requests it works on at once is asked no more
     workers: int = 1  # processes that ask this server at the same time
     batch: bool = False  # nobody is asked: requests are written to files, or `answers` are read from some
     answers: AnswerFiles | None = None
-    ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)
-    """Says why a server that the run has started cannot come back, empty while it may."""
-    tell: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
-    """Receives a line for the user, at once, in threads."""
+    ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)  # why it cannot come back
+    tell: Callable[[str], object] | None = field(default=None, repr=False, compare=False)  # shows a line; in threads
 
 
 def allow_open_files() -> None:
@@ -149,12 +146,10 @@ def _proxy(option: str, value: str) -> str:
 class ServedOptions:
     """The `--model-arg`s of a served model. `headers` and `proxy` may hold secrets and are not shown."""
 
-    temperature: Annotated[float | None, _temperature] = 0.0
-    """`None` where none is to be sent: some reasoning models refuse it."""
+    temperature: Annotated[float | None, _temperature] = 0.0  # `None`: not sent, as some reasoning models refuse it
     seed: Annotated[int, Meta(ge=0)] | None = None
     stream: bool = True
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
-    """`None` where the server may teach us."""
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # `None`: as the server says
     window: Annotated[int, Meta(ge=1)] | None = None
     extra_body: Annotated[Mapping[str, object], json_object] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

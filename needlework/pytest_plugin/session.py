@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.configuration.presets import built_in_presets,
 from needlework.haystack_fixtures.configuration.resolve import written_value
 from needlework.models.judge import judge_for_command
 from needlework.models.specs import runs_here
-from needlework.pipeline.model_pool import judging_notes
+from needlework.pipeline.engine import judging_notes
 from needlework.pipeline.preparation import prepare
 from needlework.pytest_plugin import devices
 from needlework.pytest_plugin.collection import in_order

@@ -6,7 +6,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import prompt_text
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
-from needlework.pipeline.model_pool import named_judges
+from needlework.pipeline.engine import named_judges
 from needlework.results.adaptive.design import unit_of
 from needlework.results.adaptive.survey import OPTION, rules_of
 from needlework.results.gates.gate import Gate, parse_gate

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.cluster import follow as follow_module
-from needlework.cluster import job
-from needlework.cluster.follow import StatusLine, follow
+from needlework.cluster import job, launch
 from needlework.cluster.job import STOPPED
+from needlework.cluster.launch import StatusLine, follow
 from needlework.cluster.plan import Ending, Plan, read_ending, write_ending
 
 
@@ -109,8 +108,8 @@ def test_an_ending_that_is_visible_late_is_waited_for(tmp_path, monkeypatch):
     engine = FakeEngine(make_plan(tmp_path, 1), {1: [None]})
     engine.settle_s = 10.0
     clock, pauses = iter(range(1000)), iter(range(1000))
-    monkeypatch.setattr(follow_module.time, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(follow_module.time, "sleep", lambda _: end(engine.plan, 1, 0) if next(pauses) == 5 else None)
+    monkeypatch.setattr(launch.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(launch.time, "sleep", lambda _: end(engine.plan, 1, 0) if next(pauses) == 5 else None)
     run_follow(engine)
 
     assert engine.started == [1]
@@ -136,7 +135,7 @@ def test_a_failure_is_reported_with_pytests_error_and_its_log(tmp_path):
 
 def test_a_log_gets_a_changed_status_every_half_minute_and_a_terminal_one_line(monkeypatch):
     now, out, terminal = [100.0], io.StringIO(), io.StringIO()
-    monkeypatch.setattr(follow_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(launch.time, "monotonic", lambda: now[0])
     terminal.isatty = lambda: True
     log, line = StatusLine(out), StatusLine(terminal)
     for step, status in enumerate(["a", "a", "b", "b", "b", "c", "c"]):

@@ -14,8 +14,7 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.local.memory import Described, described
 from needlework.models.tokenizers.tokenizer import TiktokenTokenizer, load_tokenizer
-from needlework.pipeline.engine import Engine
-from needlework.pipeline.model_pool import ModelPool
+from needlework.pipeline.engine import Engine, ModelPool
 from needlework.pipeline.plan import size_lines
 from needlework.pipeline.preparation import prepare
 
@@ -130,7 +129,7 @@ def test_a_local_model_is_closed_before_another_is_loaded(tmp_path, monkeypatch)
         open_models.append(spec)
         return SimpleNamespace(close=lambda: open_models.remove(spec))
 
-    monkeypatch.setattr("needlework.pipeline.model_pool.load_model", load)
+    monkeypatch.setattr("needlework.pipeline.engine.load_model", load)
     given = {"model": ["smollm2", "gguf:other.gguf"], "task": "niah", "lengths": "400"}
     pool = ModelPool(resolve_settings(given, {}, tmp_path), tmp_path, 1)
     tokenizer = load_tokenizer("tiktoken:cl100k_base")

@@ -11,10 +11,9 @@ import pytest
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid as grid_of
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.local.decoder import decoder_for
+from needlework.models.local.decoder import common_prefix, decoder_for
 from needlework.models.local.load import processors as settings_of
 from needlework.models.local.memory import Limits
-from needlework.models.local.prompt_rows import common_prefix
 from needlework.models.specs import prepare
 
 NEW = 7

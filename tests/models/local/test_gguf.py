@@ -11,10 +11,17 @@ from safetensors.numpy import save
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message
-from needlework.models import specs
-from needlework.models.checkpoints import count_weights, file_sha256, remembered_sha256, weight_files
-from needlework.models.local import gguf as gguf_cache
-from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_tokenizer, prepare_gguf
+from needlework.models import checkpoints, specs
+from needlework.models.checkpoints import (
+    UNKNOWN,
+    apply_word_rule,
+    convert_tokenizer,
+    count_weights,
+    file_sha256,
+    prepare_gguf,
+    remembered_sha256,
+    weight_files,
+)
 from needlework.models.specs import installed_gguf, resolve_tokenizer
 from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
 from tests.models.conftest import chat, load
@@ -22,7 +29,7 @@ from tests.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
     "import sys; from pathlib import Path\n"
-    "from needlework.models.local.gguf import prepare_gguf\n"
+    "from needlework.models.checkpoints import prepare_gguf\n"
     "print(prepare_gguf(Path(sys.argv[1]), Path(sys.argv[2]))); assert 'torch' not in sys.modules"
 )
 
@@ -70,7 +77,7 @@ def test_two_processes_make_one_conversion(tmp_path):
     }
     numbers, stored_bytes = count_weights(weight_files(folder))
     assert stored_bytes // numbers == 4, "float32, and a header"
-    stamp = json.loads((folder / gguf_cache.STAMP).read_text())
+    stamp = json.loads((folder / checkpoints.STAMP).read_text())
     assert stamp["source_sha256"] == file_sha256(path)
 
 
@@ -100,7 +107,7 @@ def test_an_older_conversion_is_made_again_and_an_interrupted_one_leaves_nothing
         if len(made) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(gguf_cache, "_convert", convert)
+    monkeypatch.setattr(checkpoints, "_convert", convert)
     folder = prepare_gguf(path, tmp_path)
     assert prepare_gguf(path, tmp_path) == folder
     assert len(made) == 1
@@ -165,7 +172,7 @@ def test_a_tokenizer_is_read_without_torch_and_transformers(model, tiny, tmp_pat
     path = tiny[0] if model == "tiny" else installed_gguf()
     convert_tokenizer(path, tmp_path)
     with_both = folder_tokenizer(tmp_path)
-    monkeypatch.setattr("needlework.models.local.gguf.missing_packages", lambda: ["torch"])
+    monkeypatch.setattr("needlework.models.checkpoints.missing_packages", lambda: ["torch"])
     convert_tokenizer(path, tmp_path)
     plain = folder_tokenizer(tmp_path)
     messages = (Message("system", "Be brief."), Message("user", "Where?"))
@@ -182,7 +189,7 @@ def test_smollm2_counts_a_number_after_a_line_end_as_the_real_model_does(smol_to
 def test_known_rules_are_written_unknown_ones_refused_and_other_vocabularies_left_alone(tmp_path, monkeypatch):
     def converted(kind, rule):
         fields = {"ggml.model": kind, "ggml.pre": rule}
-        monkeypatch.setattr(gguf_cache, "_tokenizer_fields", lambda _source: fields)
+        monkeypatch.setattr(checkpoints, "_tokenizer_fields", lambda _source: fields)
         (tmp_path / "tokenizer.json").write_text(json.dumps({"pre_tokenizer": None}))
         apply_word_rule(tmp_path / "x.gguf", tmp_path)
         return json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]
