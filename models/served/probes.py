@@ -30,8 +30,6 @@ with status 200. Raises `UnreachableError` where nobody answers within `wait_s` 
 ready."""
 
 
-# There is no standard for it. Each probe knows one kind of server: what it is asked, and where the number stands in
-# what it says.
 _MOST = 10**9  # tokenizers without a limit write 1e30
 
 
@@ -45,11 +43,10 @@ def discover_window(fetch: Fetch, base_url: str, name: str) -> Window:
     most: list[Window] = []
     silent = Window(None, "the server does not tell")
     try:
-        for probe in (_listed, _llama_cpp, _ollama, _lm_studio, _others):
-            for window in probe(fetch, base, root, name):
-                if window.exact:
-                    return window
-                most.append(window)
+        for window in _windows(fetch, base, root, name):
+            if window.exact:
+                return window
+            most.append(window)
     except UnreachableError:
         silent = Window(None, "the server did not answer when asked for its window", exact=False)
     return min(most, key=lambda window: window.tokens or _MOST, default=silent)
@@ -66,8 +63,9 @@ _LISTED = (
 )  # fmt: skip
 
 
-def _listed(fetch: Fetch, base: str, _root: str, name: str) -> Iterator[Window]:
-    """vLLM, SGLang, Aphrodite, TabbyAPI; OpenRouter, Groq, Mistral, Together and other gateways."""
+def _windows(fetch: Fetch, base: str, root: str, name: str) -> Iterator[Window]:
+    """What one kind of server after another says: there is no standard for it."""
+    # vLLM, SGLang, Aphrodite, TabbyAPI; OpenRouter, Groq, Mistral, Together and other gateways.
     entry = model_entry(fetch(f"{base}/models"), name)
     if loaded := _tokens(entry, "loaded_context_length"):  # LM Studio, where the largest possible stands beside it
         yield Window(loaded, "/v1/models loaded_context_length")
@@ -78,16 +76,25 @@ def _listed(fetch: Fetch, base: str, _root: str, name: str) -> Iterator[Window]:
     for field in ("meta.n_ctx", "meta.n_ctx_train"):  # llama.cpp: of all slots together, and of the training
         if tokens := _tokens(entry, field):
             yield Window(tokens, f"/v1/models {field}", exact=False)
-
-
-def _llama_cpp(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
-    """llama.cpp: the window of one slot. A router has one for each model, and must not load it now."""
+    # llama.cpp: the window of one slot. A router has one for each model, and must not load it now.
     props = table_of(fetch(f"{root}/props?model={quote(name, safe='')}&autoload=false"))
     if tokens := _tokens(props, "default_generation_settings.n_ctx"):
         yield Window(tokens, "/props default_generation_settings.n_ctx", slots=_tokens(props, "total_slots"))
+    yield from _ollama(fetch, root, name)
+    # LM Studio: the length that the model was loaded with.
+    entry = model_entry(fetch(f"{root}/api/v1/models"), name)
+    for instance in list_of(entry.get("loaded_instances")):
+        if tokens := _tokens(table_of(instance), "config.context_length"):
+            yield Window(tokens, "/api/v1/models loaded_instances.config.context_length")
+    if tokens := _tokens(entry, "max_context_length"):
+        yield Window(tokens, "/api/v1/models max_context_length (the model's own; it is not loaded)", exact=False)
+    # Text Generation Inference, and KoboldCpp.
+    for path, field in (("/info", "max_total_tokens"), ("/api/extra/true_max_context_length", "value")):
+        if tokens := _tokens(table_of(fetch(f"{root}{path}")), field):
+            yield Window(tokens, f"{path} {field}")
 
 
-def _ollama(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
+def _ollama(fetch: Fetch, root: str, name: str) -> Iterator[Window]:
     """Ollama: the allocated window. Its default is far below the model's, and it cuts longer prompts."""
 
     def allocated() -> int | None:
@@ -109,23 +116,6 @@ def _ollama(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
         yield Window(int(fixed[1]), "/api/show num_ctx")
     if trained:
         yield Window(trained, "/api/show context_length (the model's own; the server may give less)", exact=False)
-
-
-def _lm_studio(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
-    """LM Studio: the length that the model was loaded with."""
-    entry = model_entry(fetch(f"{root}/api/v1/models"), name)
-    for instance in list_of(entry.get("loaded_instances")):
-        if tokens := _tokens(table_of(instance), "config.context_length"):
-            yield Window(tokens, "/api/v1/models loaded_instances.config.context_length")
-    if tokens := _tokens(entry, "max_context_length"):
-        yield Window(tokens, "/api/v1/models max_context_length (the model's own; it is not loaded)", exact=False)
-
-
-def _others(fetch: Fetch, _base: str, root: str, _name: str) -> Iterator[Window]:
-    """Text Generation Inference, and KoboldCpp."""
-    for path, field in (("/info", "max_total_tokens"), ("/api/extra/true_max_context_length", "value")):
-        if tokens := _tokens(table_of(fetch(f"{root}{path}")), field):
-            yield Window(tokens, f"{path} {field}")
 
 
 def _tokens(table: Mapping[str, Any], field: str) -> int | None:
