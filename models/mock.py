@@ -208,11 +208,9 @@ def judged(messages: Sequence[Message], share: float | None) -> str:
     if "Answer" not in sections:
         return _BLIND
     answer = sections["Answer"]
-    if "Accepted answers" in sections:
-        accepted = [line.removeprefix("- ") for line in sections["Accepted answers"].splitlines() if line.strip()]
-        return _reply(system, max((_recall(text, answer, question) for text in accepted), default=0.0))
-    if "Reference" in sections:
-        return _reply(system, _recall(reference, answer, question))
+    accepted = [line.removeprefix("- ") for line in sections.get("Accepted answers", "").splitlines() if line.strip()]
+    if accepted or "Reference" in sections:
+        return _reply(system, max(_recall(text, answer, question) for text in accepted or [reference]))
     return _reply(system, float(any(words in answer.casefold() for words in _ABSTAINS)))
 
 

@@ -188,7 +188,10 @@ _PAIRS = (
     ("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A
     ("<|channel>thought", "<channel|>"),  # Gemma 4
 )
-_CLOSINGS = {opening.lower(): re.compile(re.escape(closing), re.IGNORECASE) for opening, closing in _PAIRS}
+_BLOCK = re.compile(
+    "|".join(f"{re.escape(opening)}(.*?)(?:{re.escape(closing)}|\\Z)" for opening, closing in _PAIRS),
+    re.IGNORECASE | re.DOTALL,
+)
 _OPEN = re.compile("|".join(re.escape(opening) for opening, _ in _PAIRS), re.IGNORECASE)
 _CLOSE = re.compile("|".join(re.escape(closing) for _, closing in _PAIRS), re.IGNORECASE)
 # gpt-oss: every message names its channel, and only `final` is the answer. Servers that drop special tokens leave the
@@ -227,26 +230,20 @@ def part_reasoning(text: str, prompt: str = "") -> Parted:
         return Parted("\n".join(final), "\n".join(thought), not final)
     if marked := _GLUED.match(text) or _WORDS.match(text):
         return Parted((marked[2] or "").strip(), marked[1].strip(), marked[2] is None)
-    reasoning: list[str] = []
-    answer: list[str] = []
-    at, unclosed = 0, False
     ending = prompt[-40:].rstrip()  # of a prompt that may hold a whole document
     first_open, first_close = _OPEN.search(text), _CLOSE.search(text)
+    reasoning: list[str] = []
+    answer = text
     if first_close and (first_open is None or first_close.start() < first_open.start()):
-        reasoning.append(text[: first_close.start()])
-        at = first_close.end()
+        reasoning, answer = [text[: first_close.start()]], text[first_close.end() :]
     elif first_close is None and any(match.end() == len(ending) for match in _OPEN.finditer(ending)):
         return Parted("", text.strip(), unclosed=True)
-    while opened := _OPEN.search(text, at):
-        answer.append(text[at : opened.start()])
-        closing = _CLOSINGS[opened[0].lower()].search(text, opened.end())
-        unclosed = closing is None
-        reasoning.append(text[opened.end() : closing.start() if closing else None])
-        at = closing.end() if closing else len(text)
+    blocks = list(_BLOCK.finditer(answer))
+    reasoning += [block[block.lastindex or 0] for block in blocks]
     if not reasoning:
         return Parted(text, "")
-    answer.append(text[at:])
-    return Parted("".join(answer).strip(), "\n".join(part.strip() for part in reasoning), unclosed)
+    unclosed = bool(blocks) and blocks[-1].end(blocks[-1].lastindex or 0) == len(answer)
+    return Parted(_BLOCK.sub("", answer).strip(), "\n".join(part.strip() for part in reasoning), unclosed)
 
 
 def check_known(args: Mapping[str, str], known: Collection[str], prefixes: tuple[str, ...] = ()) -> None:

@@ -88,12 +88,19 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
     """
     from needlework.models.tokenizers.tokenizer import load_tokenizer
 
-    parsed = parse_spec(spec)
+    parsed, option = parse_spec(spec), "--model"
     if tokenizer is not None:
-        return _named_tokenizer(tokenizer, model_args, cache_dir)
+        kind, _, name = tokenizer.partition(":")
+        if tokenizer != "smollm2" and not (kind in ("hf", "gguf") and name):
+            return load_tokenizer(tokenizer)
+        parsed, option = ModelSpec(kind, name), "--tokenizer"
     match parsed.kind:
+        case "gguf" if tokenizer is not None:  # the weights are the server's
+            folder = prepare_gguf(Path(parsed.name), cache_dir, weights=False)
+            return _folder_tokenizer(folder, option, tokenizer)
         case "smollm2" | "gguf" | "hf":
-            return _checkpoint_tokenizer(parsed, model_args, cache_dir)
+            folder = checkpoint(parsed, model_args, cache_dir, weights=False)
+            return _folder_tokenizer(folder, option, tokenizer or spec)
         case "mock":
             return load_tokenizer(_MOCK_TOKENIZER)
         case "anthropic" | "google":
@@ -194,22 +201,6 @@ def load_model(
         threads=threads,
     )
     return model
-
-
-def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
-    from needlework.models.tokenizers.tokenizer import load_tokenizer
-
-    kind, _, name = text.partition(":")
-    if kind == "gguf" and name:
-        return _folder_tokenizer(prepare_gguf(Path(name), cache_dir, weights=False), "--tokenizer", text)
-    if text == "smollm2" or (kind == "hf" and name):
-        return _checkpoint_tokenizer(ModelSpec(kind, name), model_args, cache_dir)
-    return load_tokenizer(text)
-
-
-def _checkpoint_tokenizer(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
-    folder = checkpoint(parsed, model_args, cache_dir, weights=False)
-    return _folder_tokenizer(folder, "--model", f"{parsed.kind}:{parsed.name}")
 
 
 def _folder_tokenizer(folder: Path, option: str, spec: str) -> Tokenizer:

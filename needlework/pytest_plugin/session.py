@@ -62,7 +62,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
             print(f"{preset.name:22} {preset.about}")
         return 0
     if config.getoption("load") and len(run_state(config).settings.load) > 1 and not config.getoption("plan"):
-        load = import_module("needlework.cluster.load")  # by name: cluster/ stands above this folder, and runs pytest
+        load = import_module("needlework.cluster.matrix")  # by name: cluster/ stands above this folder, and runs pytest
         settings = run_state(config).settings
         with usage_errors():
             words = list(map(str, config.invocation_params.args))
