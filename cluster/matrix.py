@@ -279,8 +279,8 @@ def _run(configuration: Configuration, show: Callable[[str], None]) -> EndedRun:
     return EndedRun(code, time.monotonic() - started, error if code in (2, 3, 4, 5) or code < 0 else "")
 
 
-# Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25259): no score without load shows it. So
-# the same trials are asked at several concurrency levels, each compared with the first.
+# Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25259): no score without load shows it.
+# So the same trials are asked at several concurrency levels, each compared with the first.
 OPTION = "--load"
 _SET_HERE = ("--load", "--concurrency", "--run-name", "--results-dir")
 _NOT_WORSE = "not worse"
