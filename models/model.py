@@ -20,29 +20,24 @@ TemplateKind = Literal["chat", "raw"]
 
 @dataclass(frozen=True, slots=True)
 class ModelError:
-    """The reason for a missing response. `fatal` (a rejected key, say) ends the run.
-
-    `too_long`: the prompt does not fit the model's window, as the server says.
-    """
+    """The reason for a missing response."""
 
     kind: ErrorKind
     message: str
-    fatal: bool = False
-    too_long: bool = False
+    fatal: bool = False  # it ends the run, as a rejected key does
+    too_long: bool = False  # the prompt does not fit the model's window, as the server says
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. `cell` is the trial's, `None` for other questions (a judge's).
-
-    `needles` and `answer` are for `mock:`, and for recognising answers to other requests; no model is sent them.
-    """
+    """One question to a model."""
 
     prompt: Prompt
     template: TemplateKind
     answer_budget: int
     thinking_budget: int = 0
-    cell: Cell | None = None
+    cell: Cell | None = None  # the trial's, `None` for other questions (a judge's)
+    # For `mock:`, and for recognising answers to other requests; no model is sent them.
     needles: tuple[Needle, ...] = ()
     answer: str = ""
 
@@ -58,18 +53,16 @@ class Calibration:
     """A server's counting of prompts laid out like one request, learnt from two short ones.
 
     `exact`: its count is ours plus `template_tokens`, whatever the prompt (0: the very same). `inconsistent`: there is
-    no such constant. `approximate`: we count with another tokenizer, off by about the share `error`, 0..1. `no_usage`:
-    it gives no counts. `failed`: the short requests had no answer. `stale`: it gave one the answer to the other.
-    `message_tokens`: of a conversation, what its template adds for each message. `ids_differ`: it gives every answer an
-    id of its own, so that one that comes again tells. `why`: what was seen, in words.
+    no such constant. `approximate`: we count with another tokenizer. `no_usage`: it gives no counts. `failed`: the
+    short requests had no answer. `stale`: it gave one the answer to the other.
     """
 
     status: Literal["exact", "approximate", "inconsistent", "no_usage", "failed", "stale"]
     template_tokens: int = 0
-    ids_differ: bool = False
-    why: str = ""
-    error: float = 0.0
-    message_tokens: int = 0
+    ids_differ: bool = False  # it gives every answer an id of its own, so that one that comes again tells
+    why: str = ""  # what was seen, in words
+    error: float = 0.0  # the share, 0..1, by which our count is about off
+    message_tokens: int = 0  # of a conversation, what its template adds for each message
 
     def of(self, messages: int) -> Calibration:
         """The calibration of so many messages: `template_tokens` are all that its template adds."""
@@ -78,46 +71,32 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response to a request. Times in seconds, of the request itself without its queue.
-
-    `finish_reason`: `stop`, `length`, `content_filter`, `missing`, `unfinished` (reasoning, no answer behind it), or
-    the server's own word; `None` with an error.
-    `prompt_tokens` and `completion_tokens` are the model's own count, `None` where it gives none.
-    `reasoning_tokens`: those of the completion that were reasoning, as far as the server tells.
-    `summary`: what the model answered before, where `text` answers a question about its own summary.
-    `follow_up_tokens`: prompt tokens of a second question, where `text` has its answer.
-    `cached_tokens`: prompt tokens that were not computed again.
-    `id`: the server's name for this answer. `model`, `fingerprint`: who answered, as the server says; empty where it
-    does not. `server`: signs that stand for what the server says of itself. `flags`: what a record should tell beside
-    the answer.
-    `stale`: why this is the answer to another request; empty: nothing says so. `other_model`: why it is the answer of
-    another model than the one under test, where such answers do not count (`--strict-model`).
-    `cut`: why the server has read less than the prompt, as its counts of other prompts show; empty: nothing says so.
-    `calibration`: what is known of the server's counting; `None` for a model that counts as we do.
-    """
+    """The response to a request. Times in seconds, of the request itself without its queue."""
 
     text: str = field(default="", repr=False)
     reasoning: str = field(default="", repr=False)
+    # `stop`, `length`, `content_filter`, `missing`, `unfinished` (reasoning, no answer behind it), or the server's own
+    # word; `None` with an error.
     finish_reason: str | None = None
-    prompt_tokens: int | None = None
+    prompt_tokens: int | None = None  # this and the next: the model's own count, `None` where it gives none
     completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None  # those of the completion that were reasoning, as far as the server tells
+    cached_tokens: int | None = None  # prompt tokens that were not computed again
     latency_s: float | None = None
     ttft_s: float | None = None
     attempts: int = 1
     error: ModelError | None = None
-    id: str = ""
-    flags: tuple[str, ...] = ()
-    model: str = ""
+    id: str = ""  # the server's name for this answer
+    flags: tuple[str, ...] = ()  # what a record should tell beside the answer
+    model: str = ""  # this and the next: who answered, as the server says; empty where it does not
     fingerprint: str = ""
-    server: str = ""
-    stale: str = ""
-    other_model: str = ""
-    cut: str = ""
-    calibration: Calibration | None = None
-    summary: str = field(default="", repr=False)
-    follow_up_tokens: int | None = None
+    server: str = ""  # signs that stand for what the server says of itself
+    stale: str = ""  # why this is the answer to another request; empty: nothing says so
+    other_model: str = ""  # why it is another model's than the one under test, where such do not count
+    cut: str = ""  # why the server has read less than the prompt, as its counts of other prompts show
+    calibration: Calibration | None = None  # what is known of the server's counting; `None`: it counts as we do
+    summary: str = field(default="", repr=False)  # what it answered before, where `text` is about its own summary
+    follow_up_tokens: int | None = None  # prompt tokens of a second question, where `text` has its answer
 
 
 class Model(Protocol):

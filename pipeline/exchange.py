@@ -127,11 +127,11 @@ _APPROXIMATE_TOLERANCE = 16  # tokens by which approximate counts of short promp
 
 @dataclass(frozen=True)
 class Check:
-    """Proof from an answer itself. `invalid`: reasons why it has no score, with `why` in words."""
+    """Proof from an answer itself."""
 
-    invalid: tuple[str, ...] = ()
+    invalid: tuple[str, ...] = ()  # reasons why it has no score
     flags: tuple[str, ...] = ()
-    why: str = ""
+    why: str = ""  # the reason in words
 
 
 def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response) -> Check:

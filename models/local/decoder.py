@@ -39,14 +39,14 @@ class GreedyDecoder:
 
     Keys and values of the last prompts stay in memory: a prompt is computed from where it leaves the one that it shares
     most with. `sharing`: `batched` writes answers together, `prefix: WHY` one at a time, `none: WHY` leaves every
-    prompt to `generate`. `store`: the device of keys and values, where that is not the model's.
+    prompt to `generate`.
     """
 
     model: Any
     stop_ids: Sequence[int]
     processors: Processors | None = None
     sharing: str = "batched"
-    store: str | None = None
+    store: str | None = None  # the device of keys and values, where that is not the model's
 
     def __post_init__(self) -> None:
         self._stops = frozenset(self.stop_ids)

@@ -25,12 +25,11 @@ _SHARE_OF_GPU = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A decoder's limits: `chunk` prompt tokens in a forward pass, `rows` answers written at once.
-    `tokens`: of each with its prompt (more only where a prompt needs it)."""
+    """A decoder's limits."""
 
-    chunk: int
-    rows: int
-    tokens: int
+    chunk: int  # prompt tokens in a forward pass
+    rows: int  # answers written at once
+    tokens: int  # of each with its prompt (more only where a prompt needs it)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +141,8 @@ class LocalOptions:
     def answer_changing(self) -> dict[str, str]:
         """The options that belong to the model's identity, beside those that it reports itself."""
         objects = {"rope_scaling": self.rope_scaling, "quantization": self.quantization}
-        return {
-            **({"revision": self.revision} if self.revision else {}),
-            **{name: json.dumps(value, sort_keys=True) for name, value in objects.items() if value},
-        }
+        facts = {name: json.dumps(value, sort_keys=True) for name, value in objects.items() if value}
+        return facts | ({"revision": self.revision} if self.revision else {})
 
 
 def local_options(args: Mapping[str, str]) -> LocalOptions:
@@ -215,14 +212,11 @@ _BF16 = 2
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Known facts of a model that is not loaded; `None` for unknown ones.
+    """Known facts of a model that is not loaded; `None` for unknown ones."""
 
-    `window`: tokens. `token_bytes`: keys and values of one token, in 16 bit. `weights_bytes`: of the files, as stored.
-    """
-
-    window: int | None = None
-    token_bytes: int | None = None
-    weights_bytes: int | None = None
+    window: int | None = None  # tokens
+    token_bytes: int | None = None  # keys and values of one token, in 16 bit
+    weights_bytes: int | None = None  # of the files, as stored
 
 
 def described(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Described:

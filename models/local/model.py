@@ -22,10 +22,7 @@ _NO_MEMORY = ("outofmemory", "memoryerror", "out of memory", "can't allocate mem
 
 @dataclass(eq=False, kw_only=True)
 class LocalModel:
-    """A loaded model; answers several requests together. Threads may share it.
-
-    `batch_size`, `batch_tokens`: the best number of requests for `respond_many`, and their tokens.
-    """
+    """A loaded model; answers several requests together. Threads may share it."""
 
     decoder: GreedyDecoder | None  # `None` once it is closed
     tokenizer: Tokenizer
@@ -33,8 +30,8 @@ class LocalModel:
     vocabulary: int
     limits: Limits
     identity: Mapping[str, str | int | float | None]
-    batch_size: int = 1
-    batch_tokens: int = BATCH_TOKENS
+    batch_size: int = 1  # the best number of requests for `respond_many`
+    batch_tokens: int = BATCH_TOKENS  # of these requests together
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def respond(self, request: Request) -> Response:

@@ -84,16 +84,13 @@ _DEFAULT_KEY_ENV = ServerOptions().api_key_env
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A kind of API. `url_env`: variable with another address; `key_envs`: variables with the key.
-
-    `known`: its names of `--model-arg`. `thinking`: the values of `--model-arg thinking`.
-    """
+    """A kind of API."""
 
     base_url: str
-    url_env: str
-    key_envs: tuple[str, ...]
-    known: tuple[str, ...]
-    thinking: tuple[str, ...] = ()
+    url_env: str  # variable with another address
+    key_envs: tuple[str, ...]  # variables with the key
+    known: tuple[str, ...]  # its names of `--model-arg`
+    thinking: tuple[str, ...] = ()  # the values of `--model-arg thinking`
 
 
 PROVIDERS = {

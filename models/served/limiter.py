@@ -179,11 +179,11 @@ class Retries:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """An admitted request. `since`: its time of admission. `alone`: no other is admitted until it leaves."""
+    """An admitted request."""
 
     begun: int
-    since: float
-    alone: bool = False
+    since: float  # its time of admission
+    alone: bool = False  # no other is admitted until it leaves
 
 
 class Turnstile:
