@@ -117,7 +117,7 @@ def _text(what: str, value: object) -> str:
 
 
 INTERRUPTED, MISSING = 2, 3
-_EXIT_CODES = (1, 11, 10, MISSING)  # by priority
+_EXIT_CODES = (1, 11, 10, MISSING)  # by priority: a failed gate or a worse run, void, inconclusive, a run without end
 _GATES = {1: ", a gate failed or cells ended in errors", 10: ", a gate is inconclusive", 11: ", void"}
 _STATUS_S = 2.0
 _STOP_S = 120.0  # a stopped run writes its files first
@@ -207,7 +207,10 @@ def run_configurations(
     print("", *section_lines(further), *([""] if further else []), *comparison_lines(rows), "", sep="\n")
     for path in _write(configurations, rows, ended, further):
         print(relative(path))
-    return exit_code(ended, is_worse=fail_if_worse and any(row.is_worse for row in rows))
+    codes = {run.code if run.code in (0, 1, 10, 11) else MISSING for run in ended.values()}
+    if fail_if_worse and any(row.is_worse for row in rows):
+        codes.add(1)
+    return next((code for code in _EXIT_CODES if code in codes), 0)
 
 
 def _read(run_folder: Path) -> Run | None:
@@ -233,14 +236,6 @@ def _write(
             links[label] = f"../{name}/report.html"
         facts[label] = {"run": name, "exit_code": run and run.code, "seconds": run and round(run.seconds, 1)}
     return write_comparison(rows, folder / "comparison", title=folder.name, links=links, facts=facts, further=further)
-
-
-def exit_code(ended: Mapping[str, EndedRun], *, is_worse: bool) -> int:
-    """Return 1 if a gate failed or, if wanted, one is worse; 11, 10 as gates do; 3 if one did not end."""
-    codes = {run.code if run.code in (0, 1, 10, 11) else MISSING for run in ended.values()}
-    if is_worse:
-        codes.add(1)
-    return next((code for code in _EXIT_CODES if code in codes), 0)
 
 
 def command(configuration: Configuration, cwd: Path) -> list[str]:

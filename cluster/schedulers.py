@@ -162,7 +162,12 @@ class RayTasks:
             settings |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         else:
             settings["address"] = address
-        self._ray = import_ray()
+        try:
+            import ray
+        except ImportError:
+            remedy = "is not installed: pip install 'needlework[ray]', on every node"
+            raise InputError("launch ray", "ray", remedy) from None
+        self._ray: Any = ray
         self._plan = plan
         if address not in (None, "auto"):
             _check_address(address)
@@ -210,16 +215,6 @@ class RayTasks:
             self._ray.cancel(task, force=False)
         self._ray.shutdown()
         return "the shards were stopped; the same command goes on"
-
-
-def import_ray() -> Any:
-    """Import Ray. Raises `InputError` if it is not installed."""
-    try:
-        import ray
-    except ImportError:
-        remedy = "is not installed: pip install 'needlework[ray]', on every node"
-        raise InputError("launch ray", "ray", remedy) from None
-    return ray
 
 
 def _check_address(address: str) -> None:

@@ -14,7 +14,7 @@ from needlework.core.options import key_value
 from needlework.core.prompts import Message, rendered_prompt
 from needlework.models.model import Model, Request
 from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import bears_threads, check_model_args, is_served, load_model, resolve_tokenizer
+from needlework.models.specs import bears_threads, check_model, is_served, load_model, resolve_tokenizer
 
 REPLY_BUDGET = 512
 _OPTION = "--judge"
@@ -97,7 +97,7 @@ class CommandJudge:
 def check_judge(spec: str, connection: ServerOptions) -> None:
     """Refuse a judge that could never be opened. Raises `InputError` in the words of `--judge`."""
     try:
-        check_model_args(spec, {}, connection)
+        check_model(spec, {}, connection, None)
     except InputError as error:
         error.args = (_named(str(error), _OPTION),)
         raise

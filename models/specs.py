@@ -139,28 +139,25 @@ def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Pat
             return None
 
 
-def check_model_args(spec: str, model_args: Mapping[str, str], connection: ServerOptions) -> None:
-    """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key."""
-    kind = parse_spec(spec).kind
-    if kind == "mock":
+def check_model(spec: str, model_args: Mapping[str, str], connection: ServerOptions, cache_dir: Path | None) -> None:
+    """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key.
+
+    With a `cache_dir` a GGUF file is converted now, once for all workers: a damaged one is reported in time.
+    """
+    parsed = parse_spec(spec)
+    if parsed.kind == "mock":
         read_args(MockArgs, model_args)
-    elif kind in _SERVED:
+    elif parsed.kind in _SERVED:
         from needlework.models.served.model import check_served
 
-        check_served(kind, model_args, connection)
-    elif kind in _LOCAL:
+        check_served(parsed.kind, model_args, connection)
+    elif parsed.kind in _LOCAL:
         from needlework.models.local.memory import local_options
 
         require_packages(spec)
         local_options(model_args)
-
-
-def check_weights(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> None:
-    """Convert a GGUF file now, once for all workers: a damaged one is reported before the first cell."""
-    parsed = parse_spec(spec)
-    if parsed.kind == "gguf":
-        require_packages(spec)
-        checkpoint(parsed, model_args, cache_dir, weights=True)
+        if parsed.kind == "gguf" and cache_dir is not None:
+            checkpoint(parsed, model_args, cache_dir, weights=True)
 
 
 def load_model(

@@ -25,8 +25,7 @@ from needlework.models.model import DistantModel, Model
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import (
     bears_threads,
-    check_model_args,
-    check_weights,
+    check_model,
     is_served,
     load_model,
     resolve_tokenizer,
@@ -195,9 +194,7 @@ class ModelPool:
     def check(self, spec: str) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""
         to_model = self._connection(_NOT_YET) if self.serving else self._to_model()
-        check_model_args(spec, self._args, to_model)
-        if not self.settings.plan:
-            check_weights(spec, self._args, self.cache_dir)
+        check_model(spec, self._args, to_model, None if self.settings.plan else self.cache_dir)
 
     def check_judges(self) -> None:
         """Check the judges, too: every answer would be asked for, and paid, before one is found missing."""

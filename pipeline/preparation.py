@@ -209,15 +209,12 @@ def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, st
             tokenizer = pool.tokenizer(spec, settings.tokenizer)
             window, error = window or pool.model(spec, tokenizer).window, approximation(tokenizer)
         if window is None:
-            raise InputError(OPTION, WORD, f"the window of {spec} is not known: {_remedy(spec, settings)}")
+            remedy = "give lengths in tokens" if runs_here(spec) else "say it, --model-arg window=32768"
+            if settings.serve is not None:
+                remedy = "its server is not up yet: say it, --serve-arg window=32k"
+            raise InputError(OPTION, WORD, f"the window of {spec} is not known: {remedy}")
         about = f", less the {error:.0%} by which our counts may be off" if error else ""
         yield int(window / (1 + error)), spec, about
-
-
-def _remedy(spec: str, settings: Settings) -> str:
-    if settings.serve is not None:
-        return "its server is not up yet: say it, --serve-arg window=32k"
-    return "give lengths in tokens" if runs_here(spec) else "say it, --model-arg window=32768"
 
 
 def _reaches(pool: ModelPool, settings: Settings, tasks: Tasks, cache_dir: Path) -> Iterator[int]:

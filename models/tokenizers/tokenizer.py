@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -25,14 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
-    """Text with its tokens. Compared by identity.
-
-    `ids`: int32 [tokens]. `starts`: int64 [tokens], the character offset at which each token's text begins
-    (not decreasing; several tokens of one character share an offset).
-    """
+    """Text with its tokens. Compared by identity."""
 
     text: str
-    ids: NDArray[np.int32]
+    ids: NDArray[np.int32]  # [tokens]
+    # [tokens]: the character offset at which each token's text begins; several tokens of one character share it.
     starts: NDArray[np.int64]
 
     @property
@@ -291,11 +289,11 @@ def load_tokenizer(spec: str) -> Tokenizer:
     """
     if spec.startswith("tiktoken:"):
         return tiktoken_tokenizer(spec.removeprefix("tiktoken:"))
-    folder = _folder(spec)
-    if folder is not None:
-        from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
+    with suppress(OSError, ValueError, RuntimeError):  # no name of a folder: too long, with a NUL, ~nobody
+        if (folder := Path(spec).expanduser()).is_dir():
+            from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
 
-        return folder_tokenizer(folder)
+            return folder_tokenizer(folder)
     if "/" in spec or "\\" in spec or spec.startswith((".", "~")):
         raise InputError("--tokenizer", spec, "there is no such folder")
     try:
@@ -306,11 +304,3 @@ def load_tokenizer(spec: str) -> Tokenizer:
             " gguf:FILE, smollm2, or server (its own counter)"
         )
         raise InputError("--tokenizer", spec, remedy) from None
-
-
-def _folder(spec: str) -> Path | None:
-    try:
-        path = Path(spec).expanduser()
-        return path if path.is_dir() else None
-    except (OSError, ValueError, RuntimeError):  # no name of a folder: too long, with a NUL, ~nobody
-        return None

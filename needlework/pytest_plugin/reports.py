@@ -127,22 +127,14 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, s
 
 def shown_as(record: Record, report: pytest.TestReport) -> Shown:
     """The display of a record in the terminal; a test's own failure looks as pytest's do."""
-    outcome, score = record.outcome, record.score
+    outcome, score, error = record.outcome, record.score, record.error
     if outcome == "error":
-        return outcome, _LETTERS[outcome], _words(record).upper(), "red"
+        return outcome, _LETTERS[outcome], f"ERROR {error.kind}".upper() if error else "ERROR", "red"
     if report.failed:
         return "failed", "F", "FAILED", "red"
     if score is not None:
-        return "scored", score_glyph(score), _words(record), "green"
-    return outcome, _LETTERS[outcome], _words(record), "yellow"
-
-
-def _words(record: Record) -> str:
-    """A record in a few words: `found 100 %`, `error timeout`."""
-    if record.score is not None:
-        return f"{record.outcome} {record.score:.0%}"
-    error = record.error
-    return f"{record.outcome} {error.kind}" if error else record.outcome
+        return "scored", score_glyph(score), f"{outcome} {score:.0%}", "green"
+    return outcome, _LETTERS[outcome], outcome, "yellow"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -20,7 +20,7 @@ from needlework.models.local.memory import local_options
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel, transport_of
-from needlework.models.specs import check_model_args, parse_spec
+from needlework.models.specs import check_model, parse_spec
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.manifest import recipe_of
@@ -34,9 +34,9 @@ RUNNABLE = 2_000  # cells; more are not unfolded here
 
 
 @cache
-def check_model(spec, words, connection):
+def check_spec(spec, words, connection):
     parse_spec(spec)
-    check_model_args(spec, dict(word.split("=", 1) for word in words), connection)
+    check_model(spec, dict(word.split("=", 1) for word in words), connection, None)
 
 
 def use(resolved):
@@ -47,7 +47,7 @@ def use(resolved):
         parse_gate(text)
     connection = ServerOptions(resolved.base_url, resolved.api_key_env, resolved.timeout, resolved.retries)
     for spec in resolved.model:
-        check_model(spec, resolved.model_arg, connection)
+        check_spec(spec, resolved.model_arg, connection)
     if sum(len(suite.lengths) * len(suite.depths) * suite.repeats for suite in resolved.suites) < RUNNABLE:
         grid(resolved)
 

@@ -11,7 +11,7 @@ from needlework.models.local.load import placed
 from needlework.models.local.memory import Limits, available_bytes, local_options
 from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import check_model_args
+from needlework.models.specs import check_model
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.models.conftest import chat, load, raw
 from tests.models.local.test_decoder import tiny, tree_size
@@ -167,7 +167,7 @@ def test_what_is_missing_is_named_at_once_before_the_first_cell_and_for_a_judge(
         monkeypatch.setattr(module, "find_spec", lambda name: None if name in absent else find_spec(name))
     local = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[local\]'"
     with pytest.raises(InputError, match=local):
-        check_model_args("hf:a-model", {}, ServerOptions())
+        check_model("hf:a-model", {}, ServerOptions(), None)
     with pytest.raises(InputError, match=local):
         load("hf:a-model", load_tokenizer("tiktoken:cl100k_base"), tmp_path)
     with pytest.raises(InputError) as caught:
