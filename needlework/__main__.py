@@ -25,7 +25,7 @@ COMMANDS = {
     "merge": ("needlework.results.merge.command", "put the shards of a run together, and judge its gates"),
     "plot": ("needlework.results.plot", "draw heatmaps from our results or another system's"),
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
-    "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
+    "questions": ("needlework.results.questions.make", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "run": ("needlework.pytest_plugin.run_command", "run the benchmarks; --help lists their options"),
     "schema": ("needlework.results.files.schema", "print the JSON Schema of a record"),

@@ -29,17 +29,12 @@ if TYPE_CHECKING:
         def key(self) -> str: ...
 
 
-_Scorer = tuple[str | None]
-"""The scorer that tests give `assert_scored`, by name; with `None` in it they give none."""
-
-
 @dataclass(slots=True)
 class _ScoredAlike:
     """The answers to one task whose suite names one scorer."""
 
-    has_scored: bool = False  # whether a test of it has
-    scorer: _Scorer | None = None  # its tests' scorer; `None`: it cannot be foreseen
-    waiting: list[ref[WaitingAnswer]] = field(default_factory=list)
+    waiting: list[ref[WaitingAnswer]] | None = field(default_factory=list)  # `None`: a test has scored, none waits
+    scorer: tuple[str | None, ...] = ()  # the one that its tests give `assert_scored`; empty: it cannot be foreseen
     # Scores begun before their tests' turn, by the key of the trial, with what they depend on.
     started: dict[str, tuple[tuple[object, ...], Future[ScoringResult]]] = field(default_factory=dict)
 
@@ -67,7 +62,7 @@ class BackgroundScoring:
         """Take an answer that has come before its test's turn; from any thread, without waiting."""
         with self._lock:
             group = self._groups[exchange.cell.task, exchange.scorer]
-            if group.has_scored:
+            if group.waiting is None:
                 self._start_early(group, exchange)
             else:
                 group.waiting.append(ref(exchange))
@@ -93,35 +88,32 @@ class BackgroundScoring:
             for _ in range(self._threads):
                 self._jobs.put(None)
 
-    def _results(self, exchange: WaitingAnswer, scorer: _Scorer | None) -> list[Future[ScoringResult]]:
+    def _results(self, exchange: WaitingAnswer, scorer: tuple[str | None, ...]) -> list[Future[ScoringResult]]:
         """The results of an exchange and of its further answers; none where the test's thread is to score."""
         group = self._groups[exchange.cell.task, exchange.scorer]
-        if not group.has_scored:
-            group.has_scored, group.scorer = True, scorer
-            for waiting in [alive for link in group.waiting if (alive := link()) is not None]:
-                self._start_early(group, waiting)
-            group.waiting.clear()
-        facts, result = group.started.pop(exchange.key, (None, None))
-        is_as_foreseen = scorer == group.scorer and (facts is None or facts == _facts(exchange))
-        if not is_as_foreseen:
+        if group.waiting is not None:
+            group.scorer, waiting, group.waiting = scorer, group.waiting, None
+            for each in filter(None, (link() for link in waiting)):
+                self._start_early(group, each)
+        facts, result = group.started.get(exchange.key, (None, None))
+        if scorer != group.scorer or facts not in (None, _facts(exchange)):
             for _, other in group.started.values():
                 other.cancel()
-            group.scorer, group.started = None, {}
-        if scorer is None or self._closed or not is_as_foreseen:
-            if result is not None:
-                result.cancel()
+            group.scorer, group.started = (), {}
+        group.started.pop(exchange.key, None)
+        if not group.scorer or self._closed:
             return []
-        first = result or self._start(exchange, scorer)
-        return [first, *(self._start(repeat, scorer) for repeat in exchange.asked_again)]
+        first = result or self._start(exchange, scorer[0])
+        return [first, *(self._start(repeat, scorer[0]) for repeat in exchange.asked_again)]
 
     def _start_early(self, group: _ScoredAlike, exchange: WaitingAnswer) -> None:
         """Begin to score an exchange as it will be scored in its test's turn."""
-        if group.scorer is not None and exchange.key not in group.started and not self._closed:
-            result = self._start(exchange, group.scorer, partial(self._store, exchange))
+        if group.scorer and exchange.key not in group.started and not self._closed:
+            result = self._start(exchange, group.scorer[0], partial(self._store, exchange))
             group.started[exchange.key] = _facts(exchange), result
 
     def _start(
-        self, exchange: Answered, scorer: _Scorer, store: Callable[[ScoringResult], object] = lambda _scored: None
+        self, exchange: Answered, scorer: str | None, store: Callable[[ScoringResult], object] = lambda _scored: None
     ) -> Future[ScoringResult]:
         from needlework.scoring.recording import score_exchange
 
@@ -131,7 +123,7 @@ class BackgroundScoring:
             if self._closed or not result.set_running_or_notify_cancel():
                 return
             try:
-                scored = score_exchange(exchange, *scorer)
+                scored = score_exchange(exchange, scorer)
                 if not self._closed:
                     store(scored)
                 result.set_result(scored)
@@ -150,16 +142,16 @@ class BackgroundScoring:
             del job  # it has the prompt
 
 
-def _foreseeable(exchange: Answered, scorer: ScorerLike | None) -> _Scorer | None:
+def _foreseeable(exchange: Answered, scorer: ScorerLike | None) -> tuple[str | None, ...]:
     """The test's scorer, if other tests will probably give it too: one of ours, as threads run it."""
     from needlework.scoring.judges.judges import JUDGE
     from needlework.scoring.recording import DEFAULT_SCORER
     from needlework.scoring.registry import SCORERS
 
     if exchange.judging is None or exchange.judging.strategy == "rule" or not isinstance(scorer, str | None):
-        return None
+        return ()
     name = scorer or exchange.scorer or DEFAULT_SCORER
-    return (scorer,) if name in SCORERS or name.startswith(JUDGE) else None
+    return (scorer,) if name in SCORERS or name.startswith(JUDGE) else ()
 
 
 def _facts(exchange: Answered) -> tuple[object, ...]:

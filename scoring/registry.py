@@ -5,9 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
-from importlib import import_module
-from importlib.metadata import entry_points
-from operator import attrgetter
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType
 
@@ -34,10 +32,10 @@ def scorer_named(name: str) -> Scorer:
     if name in SCORERS:
         return SCORERS[name]
     if ":" in name.strip(":"):
-        return _loaded(name, lambda: _imported(name), "cannot be imported")
+        return _loaded(EntryPoint(name, name, GROUP), "cannot be imported")
     others = {each.name: each for each in entry_points(group=GROUP)}
     if entry := others.get(name):
-        return _loaded(name, entry.load, f"its entry point {entry.value} is no good")
+        return _loaded(entry, f"its entry point {entry.value} is no good")
     known = {*SCORERS, *others}
     close = get_close_matches(name, known, n=3, cutoff=0.5)
     names = [*close, *sorted(known - set(close)), "module:attribute"]
@@ -75,27 +73,20 @@ def version_of(scorer: object) -> int:
     return version if isinstance(version, int) else 1
 
 
-def _loaded(name: str, load: Callable[[], object], fault: str) -> Scorer:
-    """The scorer that `load` gives, under the name that it was asked for by. Raises `ValueError`."""
+def _loaded(entry: EntryPoint, fault: str) -> Scorer:
+    """The scorer of an entry point, under its name; also from a module of the current folder. Raises `ValueError`."""
+    name, here = entry.name, str(Path.cwd())
+    sys.path.insert(0, here)
     try:
-        scorer = load()
+        scorer = entry.load()
     except Exception as error:  # noqa: BLE001 - the module of a user or a package may raise anything
         problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise ValueError(f"scorer {name!r}: {fault} ({problem})") from None
+    finally:
+        with suppress(ValueError):
+            sys.path.remove(here)
     if isinstance(scorer, Scorer):
         return replace(scorer, name=name)
     if callable(scorer):
         return scorer_of(scorer, name)
     raise ValueError(f"scorer {name!r}: is a {type(scorer).__name__}; give a Scorer or a function(answer, reference)")
-
-
-def _imported(name: str) -> object:
-    """Import the object `module:attribute`, also from the current folder."""
-    module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        return attrgetter(attribute)(import_module(module))
-    finally:
-        with suppress(ValueError):
-            sys.path.remove(here)

@@ -1,7 +1,7 @@
 """Adaptive runs: trials so far, the search for each bar, the cells to send next, the cost."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from needlework.core.errors import InputError
@@ -243,22 +243,21 @@ class Cost:
 def costs(rules: Rules, lengths: tuple[int, ...], depths: int) -> list[Cost]:
     """The cost for each length that a model may be right up to; several bars cost at most their sum."""
     designs = list(_designs(rules, lengths, depths))
-    prices = []
-    for right in (0, *lengths):
-        sent = Counter[int]()
-        for base, design in designs:
-            columns = walk(design, _model(design, right)).columns
-            sent |= _trials(design, base, [column.n for column in columns])
-        prices.append(_cost(right, sent))
-    return prices
+
+    def cost(right: int) -> Cost:
+        def trials(design: SearchDesign) -> Iterator[int]:
+            state = walk(design, lambda at, n: Trials([float(design.lengths[at] <= right)] * n))
+            return (column.n for column in state.columns)
+
+        return _cost(right, designs, trials)
+
+    return list(map(cost, (0, *lengths)))
 
 
 def max_cost(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
     """The cost that no model exceeds: every length up to the cap of each bar, bases included."""
-    caps = Counter[int]()
-    for base, design in _designs(rules, lengths, depths):
-        caps |= _trials(design, base, [design.cap(at) for at in range(len(design.lengths))])
-    return _cost(lengths[-1], caps)
+    designs = _designs(rules, lengths, depths)
+    return _cost(lengths[-1], designs, lambda design: map(design.cap, range(len(design.lengths))))
 
 
 def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tuple[int, SearchDesign]]:
@@ -272,18 +271,15 @@ def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tu
             yield length, SearchDesign.relative(rules.mode, lengths, depths, base)
 
 
-def _model(design: SearchDesign, right: int) -> ReadTrials:
-    return lambda at, n: Trials([float(design.lengths[at] <= right)] * n)
-
-
-def _trials(design: SearchDesign, base: int, counts: Sequence[int]) -> Counter[int]:
-    """The trials of each length of a design, and those of its base."""
-    of_base = Counter({base: BASE_LOOK * design.unit} if base else {})
-    return Counter(dict(zip(design.lengths, counts, strict=True))) | of_base
-
-
-def _cost(right: int, trials: Counter[int]) -> Cost:
-    return Cost(right, trials.total(), sum(length * count for length, count in trials.items()))
+def _cost(
+    right: int, designs: Iterable[tuple[int, SearchDesign]], trials: Callable[[SearchDesign], Iterable[int]]
+) -> Cost:
+    """The cost of so many `trials` at each length of a design, and of its base."""
+    sent = Counter[int]()
+    for base, design in designs:
+        sent |= Counter(dict(zip(design.lengths, trials(design), strict=True)))
+        sent |= Counter({base: BASE_LOOK * design.unit} if base else {})
+    return Cost(right, sent.total(), sum(length * count for length, count in sent.items()))
 
 
 _TRIES = 5

@@ -28,13 +28,7 @@ from needlework.results.style import length_labels
 # that of a baseline run on the same trials. `not worse` passes unless the run is shown to be worse than its baseline,
 # or worse by more than a margin. A grain (`per length`, `depth`, `cell`, `task`, `needle`, `model`) judges every group.
 GATE, BASELINE = "--gate", "--baseline"
-COMPARE: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    ">": operator.gt,
-    "<=": operator.le,
-    "<": operator.lt,
-    "=": operator.eq,
-}
+COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "=": operator.eq}
 _SCOPE = r"\s*(?:\[(?P<scope>[^\]]*)\])?\s*(?:per\s+(?P<grain>\w+))?"
 _GATE = re.compile(r"(?P<metric>\w+)\s*(?P<compare>>=|<=|>|<)\s*(?P<limit>[\d.]+\s*%?)" + _SCOPE)
 _NOT_WORSE = re.compile(r"(?P<metric>not[ _]worse)(?:\s+than\s+(?P<limit>[\d.]+\s*%?))?" + _SCOPE)

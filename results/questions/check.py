@@ -28,9 +28,8 @@ from needlework.haystack_fixtures.documents.questions import (
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
 from needlework.models.judge import CommandJudge
 from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, open_asked, question_to
-from needlework.results.questions.command import add_shared_arguments, folder_lines, replies_beside
 from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
-from needlework.results.questions.make import corrected, json_values
+from needlework.results.questions.make import add_shared_arguments, corrected, folder_lines, json_values, replies_beside
 from needlework.results.tables.terminal import aligned
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference
@@ -105,21 +104,20 @@ def _ask_closed_book(checked: Sequence[CheckedQuestion], model: CommandJudge, re
         if row.question
     }
     all_replies = ask_all(questions.values(), model, _read_answer, replies, fields=_is_replied)
-    probed = []
-    for row in checked:
+
+    def with_reply(row: CheckedQuestion) -> CheckedQuestion:
         if row.question is None:
-            probed.append(row)
-            continue
+            return row
         replied = all_replies.to(questions[row.key])
         answer = replied.value(_read_answer)
         if answer is None:
-            probed.append(row.with_more({}, Reason("review", "not probed", replied.problem)))
-            continue
+            return row.with_more({}, Reason("review", "not probed", replied.problem))
         is_known, shown = _is_right(row.question, answer), answer[:_LONGEST]
         reason = Reason("reject", "known without the document", f"asked alone, the model says {shown!r}")
         facts = {"closed_book": {"model": spec, "known": is_known, "answer": shown}}
-        probed.append(row.with_more(facts, *[reason] * is_known))
-    return probed
+        return row.with_more(facts, *[reason] * is_known)
+
+    return list(map(with_reply, checked))
 
 
 def _ask_about_documents(

@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from hashlib import sha256
@@ -22,14 +23,20 @@ import regex
 from msgspec import Struct
 
 from needlework.core.draws import draws, sample
-from needlework.core.errors import InputError, number_from, printable
+from needlework.core.errors import InputError, OneLineParser, number_from, printable
 from needlework.core.files import parse_toml, read_text, write_whole
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import GAPS, Rows, gap_rows, question_file, rows_before
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.models.judge import CommandJudge
-from needlework.results.judging.ask import JudgeQuestion, ask_all, open_asked, question_to
-from needlework.results.questions.command import add_shared_arguments, folder_lines, listed, replies_beside
+from needlework.results.judging.ask import (
+    JudgeQuestion,
+    add_asking_arguments,
+    ask_all,
+    open_asked,
+    question_to,
+    run_asking,
+)
 from needlework.scoring.plain_text import normalize
 
 if TYPE_CHECKING:
@@ -37,6 +44,8 @@ if TYPE_CHECKING:
 
 ABOUT = "have a model write questions about your documents"
 OPTION = "--template"
+_ABOUT_BOTH = "questions about your own documents, written by a model and checked"
+_SHOWN = 10
 _FOLDER = Path(__file__).parent / "prompts"
 _TEMPLATES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 _NEED = "a template is a TOML file with `system` and `user`, texts with {{ document }} and {{ count }} in them (Jinja)"
@@ -76,6 +85,19 @@ class WriterTemplate(Struct, frozen=True):
         except Exception as error:  # noqa: BLE001 - a template computes: it may divide by zero, index too far, recurse
             raise InputError(OPTION, self.name, f"cannot be rendered ({error}); {_NEED}") from None
         return system, user
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one step; returns its exit code, 2 after one line about what was wrong."""
+    from needlework.results.questions import check
+
+    steps = {"make": sys.modules[__name__], "check": check}
+    parser = OneLineParser(prog="needlework questions", description=_ABOUT_BOTH)
+    parsers = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+    for name, step in steps.items():
+        step.add_arguments(parsers.add_parser(name, help=step.ABOUT, description=step.__doc__))
+    options = parser.parse_args(argv)
+    return run_asking(f"questions {options.step}", lambda: int(steps[options.step].run(options)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +140,40 @@ def run(options: argparse.Namespace) -> int:
     command = shlex.join(["needlework", "questions", "check", str(options.documents), str(out)])
     print(printable(f"written to {out}; next: {command}"))
     return 1 if written.failed else 0
+
+
+def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options on reaching `--model`, on the file of replies, and on listing."""
+    add = parser.add_argument
+    add("--model-arg", action="append", default=[], metavar="KEY=VALUE", help="as in pytest, repeatable")
+    add("--base-url", metavar="URL", help="address of the model's server, ending in /v1")
+    add("--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]")
+    add_asking_arguments(parser, "OUT.replies.jsonl")
+    add("--list-left-out", action="store_true", help=f"list every file that is no document [the first {_SHOWN}]")
+
+
+def replies_beside(out: Path) -> Path:
+    """The file of replies beside a file of questions. Raises `InputError` where that is none."""
+    if out.is_dir():
+        raise InputError("--out", out, "is a folder: give a file")
+    return out.with_name(f"{out.name.removesuffix('.json')}.replies.jsonl")
+
+
+def folder_lines(folder: DocumentSet, twins: Sequence[Sequence[str]], *, every: bool) -> Iterator[str]:
+    """Lines on files that are not simply one document. `every`: list all that are left out."""
+    yield from listed("documents that are twins, equal or nearly", [", ".join(map(repr, names)) for names in twins])
+    left_out = [f"{name!r}: {reason}" for name, reason in folder.left_out]
+    shown = len(left_out) if every else _SHOWN
+    yield from listed("files that are no documents", left_out, shown, " (--list-left-out shows all)")
+
+
+def listed(title: str, items: Sequence[str], shown: int = _SHOWN, remedy: str = "") -> Iterator[str]:
+    """Their number, and the first of them. `remedy`: the option that lists the others."""
+    if items:
+        yield f"{title}, {len(items)}:"
+        yield from (printable(f"- {item}") for item in items[:shown])
+        if len(items) > shown:
+            yield f"- and {len(items) - shown} more{remedy}"
 
 
 def choose(folder: DocumentSet, before: Rows, limit: int | None, seed: int) -> ChosenDocuments:

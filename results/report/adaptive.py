@@ -12,7 +12,7 @@ from needlework.results.adaptive.survey import Cost
 from needlework.results.report.section import GLOSSARY, ColorScale, Heatmap, HeatmapCell, Section, Table, chart_name
 from needlework.results.statistics.panels import Share, depth_order
 from needlework.results.statistics.wording import share_cell
-from needlework.results.style import COUNTS, NONE, length_label, length_labels, one_line, percent1
+from needlework.results.style import COUNTS, NONE, counted, length_label, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
 _ACROSS = 4  # lengths on a line
@@ -146,7 +146,7 @@ def _bar_words(statement: LengthStatement) -> str:
 def _cost_words(statements: Sequence[LengthStatement]) -> str:
     """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`, for the bars of one series."""
     first, turns = statements[0], sum(len(statement.turns) for statement in statements)
-    count = f"{first.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'}"
+    count = f"{first.trials:,} trials in {counted(turns, 'turn')}"
     return f"{short_number(first.tokens)} tokens, {count} (full grid of ten samples: {short_number(first.grid_tokens)})"
 
 

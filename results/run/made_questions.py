@@ -57,13 +57,12 @@ def _suites(settings: Settings) -> list[Suite]:
 def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
     from needlework.haystack_fixtures.documents.questions import MOST, question_file, rows_before
     from needlework.haystack_fixtures.documents.readers import read_documents
-    from needlework.results.questions.command import listed, replies_beside
-    from needlework.results.questions.make import choose, load_template, reply_budget, write_questions
+    from needlework.results.questions import make as writing
 
     suite = suites[0]
     spec, documents = str(suite.questions_model), read_documents(str(suite.documents))
     before = rows_before(out, OPTION)
-    chosen = choose(documents, before, MOST, settings.seed)
+    chosen = writing.choose(documents, before, MOST, settings.seed)
     if not chosen.documents:
         yield f"questions: {len(before)}, written by {spec} before: {relative(out)}"
         return
@@ -74,16 +73,16 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
         base_url=suite.questions_model_base_url,
         api_key_env=suite.questions_model_api_key_env,
         concurrency=settings.concurrency,
-        reply_budget=reply_budget(1),
+        reply_budget=writing.reply_budget(1),
         option=OPTION,
     )
     try:
-        template = load_template("factoid-zh" if all(suite.language == "zh" for suite in suites) else "factoid")
-        written = write_questions(chosen, model, template, 1, replies_beside(out))
+        template = writing.load_template("factoid-zh" if all(suite.language == "zh" for suite in suites) else "factoid")
+        written = writing.write_questions(chosen, model, template, 1, writing.replies_beside(out))
     finally:
         model.close()
     failed = [f"{name!r}: {why}" for name, why in written.failed]
-    yield from listed(f"documents that {spec} wrote no question about", failed)
+    yield from writing.listed(f"documents that {spec} wrote no question about", failed)
     if not written.rows:
         raise InputError(OPTION, spec, f"has written no question that can be used ({failed[0]})")
     write_whole(out, question_file(written.rows))

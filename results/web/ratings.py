@@ -251,27 +251,23 @@ class RatingsContent(msgspec.Struct):
         return next((rater for rater in self.raters if rater.name.casefold() == name.casefold()), Rater(name))
 
 
-def read_ratings(path: Path) -> RatingsContent:
-    """Read the file of ratings. Raises `InputError` if it is broken or missing."""
-    return _decoded(path, read_record(path))
+def read_ratings(path: Path, content: bytes | None = None) -> RatingsContent:
+    """Read the file of ratings, or its `content`. Raises `InputError` if it is broken or missing."""
+    try:
+        return msgspec.json.decode(read_record(path) if content is None else content, type=RatingsContent)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise InputError("--state", path, f"is no file of ratings ({error}); name another") from None
 
 
 def change_ratings(path: Path, edit: Callable[[RatingsContent], None]) -> None:
     """Change the file of ratings; creates it if needed. Raises `InputError`."""
 
     def change(before: bytes) -> bytes:
-        content = _decoded(path, before) if before else RatingsContent(token_hex(8))
+        content = read_ratings(path, before) if before else RatingsContent(token_hex(8))
         edit(content)
         return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
 
     change_record(path, change)
-
-
-def _decoded(path: Path, content: bytes) -> RatingsContent:
-    try:
-        return msgspec.json.decode(content, type=RatingsContent)
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise InputError("--state", path, f"is no file of ratings ({error}); name another") from None
 
 
 def label(index: int) -> str:
