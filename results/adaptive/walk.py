@@ -1,6 +1,6 @@
 """The sequential search of an adaptive run: looks that decide lengths, and their order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, inf, log
 from typing import NamedTuple
@@ -93,31 +93,21 @@ def walk(design: SearchDesign, read: ReadTrials) -> Walk:
 def trials_to_send(state: Walk, read: ReadTrials, width: int) -> list[tuple[int, int]]:
     """The (index of a length, repeat) to send next: all that the look needs, others up to `width`.
 
-    The others, in order: the rest of its batch, the other planned batches, one more look at its length; none at a
-    length without answers.
+    The others are the rest of its batch and one more look at its length.
     """
-    trials: dict[tuple[int, int], None] = {}
-    for number, (at, n) in enumerate(_coming_looks(state)):
-        if number and len(trials) >= width:
+    if state.ended:
+        return []
+    at, trials = state.batches[0]
+    looks = state.design.looks(at)[state.columns[at].looks :]
+    end = state.columns[at].n + trials
+    last = next((number for number, look in enumerate(looks, 1) if look >= end), len(looks))
+    sent: dict[tuple[int, int], None] = {}
+    for n in looks[: last + 1]:
+        missing = [(at, repeat) for repeat in read(at, n).missing if (at, repeat) not in sent]
+        sent |= dict.fromkeys(missing[: width - len(sent)] if sent else missing)
+        if len(sent) >= width:
             break
-        missing = [(at, repeat) for repeat in read(at, n).missing if (at, repeat) not in trials]
-        trials |= dict.fromkeys(missing if not number else missing[: width - len(trials)])
-    return list(trials)
-
-
-def _coming_looks(state: Walk) -> Iterator[tuple[int, int]]:
-    further: list[tuple[int, int]] = []
-    for number, (at, trials) in enumerate(state.batches):
-        column = state.columns[at]
-        if number and not column.n:
-            continue
-        looks = state.design.looks(at)[column.looks :]
-        # To the first look that has all trials of the batch.
-        count = next((i for i, look in enumerate(looks, 1) if look >= column.n + trials), len(looks))
-        yield from ((at, look) for look in looks[:count])
-        if not number:
-            further = [(at, look) for look in looks[count : count + 1]]
-    yield from further
+    return list(sent)
 
 
 # Planning changes the cost and never a decision: a wrong estimate costs tokens.

@@ -7,6 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+import regex
+
 from needlework.scoring.match.match import match_score
 from needlework.scoring.published.ruler import squash
 from needlework.scoring.reading import first_reply, verdict_for
@@ -194,12 +196,13 @@ _STATED = re.compile(
     r"\b(?:outputs?|results?|answers?|prints?|printed|returns?|value)\b[^\n:=]{0,80}?(?:\b(?:is|are|be)\b\s*:?|[:=])",
     re.IGNORECASE,
 )
-_SHOWN_VALUE = re.compile(
-    r"```[^\n`]*\n(?P<fence>.*?)```|`+(?P<tick>[^`\n]+)`+|\"(?P<quote>[^\"\n]*)\"|“(?P<curly>[^”\n]*)”"
-    r"|(?P<bracket>(?:(?:np\.|numpy\.)?array)?[\[({])",
-    re.DOTALL,
+_OPENING = r"(?:(?:np\.|numpy\.)?array)?(?=[\[({])"
+# The value in a fence, in back quotes, in quotes, or in brackets: up to the one that closes, or to the end.
+_SHOWN_VALUE = regex.compile(
+    r"```[^\n`]*\n(?P<value>.*?)```|`+(?P<value>[^`\n]+)`+|\"(?P<value>[^\"\n]*)\"|“(?P<value>[^”\n]*)”"
+    rf"|(?P<value>{_OPENING}(?P<bracket>[\[({{](?>[^\[\](){{}}]+|(?&bracket))*+[\])}}]))|(?P<value>{_OPENING}.+)",
+    regex.DOTALL,
 )
-_BRACKET = re.compile(r"[\[\](){}]")
 _ARRAY = re.compile(r"(?:\b(?:np|numpy)\.)?\b(?:array|list|tuple)\((.*)\)", re.DOTALL)
 _TOKEN = re.compile(r"(?<![\d.])[-+]?\d+(?:\.\d*)?(?!\w)|\w+|[\[\](){}]|[^\w\s\[\](){},'\"`]+")
 _FRACTION = re.compile(r"([-+]?\d+)(?:\.0*|(\.\d*?)0*)")
@@ -259,25 +262,7 @@ def stated_value(answer: str) -> str:
 
 def _expressions(text: str) -> Iterator[str]:
     """Fenced, quoted and bracketed pieces, in order; none inside another."""
-    at = 0
-    while match := _SHOWN_VALUE.search(text, at):
-        if match["bracket"] is None:
-            yield next(group for group in match.group("fence", "tick", "quote", "curly") if group is not None)
-            at = match.end()
-            continue
-        end = _closing(text, match.start())
-        yield text[match.start() : end]
-        at = end
-
-
-def _closing(text: str, start: int) -> int:
-    """The end of the bracket that opens at `start`; the end of the text if it is not closed."""
-    depth = 0
-    for match in _BRACKET.finditer(text, start):
-        depth += 1 if match[0] in "[{(" else -1
-        if depth == 0:
-            return match.end()
-    return len(text)
+    return (match["value"] for match in _SHOWN_VALUE.finditer(text))
 
 
 @rule("leval_code_compat", 1)
