@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
+import regex
+
 _DOUBLE_BRACKETS = re.compile(r"\[\[(.*?)\]\]")
 _LLMTEST_MARKS = {str(mark): mark for mark in range(1, 11)}
 
@@ -45,32 +47,16 @@ def parse_llmtest_reply(reply: str) -> int:
     return mark
 
 
+# Double-quoted strings stay whole; what is never closed hides all that follows.
+_OBJECTS = regex.compile(
+    r'(?P<text>"(?>[^"\\]+|\\.?)*+(?:"|\Z))|(?P<object>(?P<braces>\{(?>[^{}"]+|(?&text)|(?&braces))*+\}))|\{.*',
+    regex.DOTALL,
+)
+
+
 def top_level_objects(text: str) -> list[str]:
     """Cut out everything from a `{` to its matching `}`, with double-quoted strings left whole."""
-    objects: list[str] = []
-    depth = start = 0
-    # Only these characters change anything; a back slash in a string hides the character behind it.
-    quoted = False
-    skip = -1
-    for mark in re.finditer(r'[{}"\\]', text):
-        position, char = mark.start(), mark[0]
-        if position == skip:
-            continue
-        if quoted:
-            if char == "\\":
-                skip = position + 1
-            elif char == '"':
-                quoted = False
-        elif char == '"':
-            quoted = True
-        elif char == "{":
-            start = start if depth else position
-            depth += 1
-        elif char == "}" and depth:
-            depth -= 1
-            if not depth:
-                objects.append(text[start : position + 1])
-    return objects
+    return [match["object"] for match in _OBJECTS.finditer(text) if match["object"]]
 
 
 # Read are the forms that judges' prompts ask for: one JSON object, `true`, `yes`, `CORRECT`, `GRADE: C` (inspect_ai: C,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import regex
 from rapidfuzz.distance import Levenshtein
 
 from needlework.scoring.match.match import affirms
@@ -149,6 +150,7 @@ NEEDLEBENCH_PARALLEL_COMPAT = Scorer("needlebench_parallel_compat", 1, _publishe
 # quotes and tildes, must equal the reference exactly. Anything without such a box is the text `None`.
 NOTHING = "None"
 _BOX = r"\boxed"
+_BRACES = regex.compile(r"\{((?>[^{}]+|\{(?1)\})*+)\}")
 _COMMANDS = (re.compile(r"\\text\{([^}]+)\}"), re.compile(r"\\boxed\{([^}]+)\}"))
 # `\textbf{..}`, `\mathrm{..}`: how a box is written, not what is in it.
 _STYLED = re.compile(r"\\(?:text|math)[a-z]*\s*\{([^{}]*)\}")
@@ -157,7 +159,8 @@ _SPACED_BOX = re.compile(r"\\boxed\s+(?=\{)")
 
 def boxed_answer(text: str) -> str:
     r"""Clean the content of the last `\boxed{...}`, or `None` as text (needlebench_atc_postprocess_v2)."""
-    inner = _last_box(text)
+    box = _BRACES.match(text, text.rfind(_BOX) + len(_BOX)) if _BOX in text else None
+    inner = box[1] if box else ""
     doubled = re.match(r"\{(.*)\}$", inner)
     inner = doubled[1] if doubled else inner
     if not inner or inner == NOTHING:
@@ -167,16 +170,6 @@ def boxed_answer(text: str) -> str:
     # A back slash goes, and a display bracket `\[` or `\]` with it.
     inner = re.sub(r"\s+", " ", re.sub(r"\\[\[\]]", "", inner).replace("\\", "")).strip()
     return inner.replace('"', "").replace("'", "").replace("~", " ")
-
-
-def _last_box(text: str) -> str:
-    start = text.rfind(_BOX)
-    opening, depth = start + len(_BOX), 0
-    for end in range(opening, len(text)) if start >= 0 and text.startswith("{", opening) else ():
-        depth += (text[end] == "{") - (text[end] == "}")
-        if depth == 0:
-            return text[opening + 1 : end]
-    return ""
 
 
 @rule("needlebench_atc", 3)
