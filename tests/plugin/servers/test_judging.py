@@ -16,18 +16,6 @@ def judged(project, server, *args, scorer="judge_evalscope"):
     )  # fmt: skip
 
 
-def test_a_judge_sees_question_reference_and_answer_and_never_the_context(project):
-    with loopback() as server:
-        server.plant(good('{"reasoning": "right", "verdict": 8}'))
-        judged(project, server)
-        records = project.records()
-
-    assert {(record["score"], record["scorer"]) for record in records} == {(0.8, "judge_evalscope")}
-    sent = [json.dumps(request.body) for request in server.requests]
-    assert all(any(record["expected"][0] in each for each in sent) for record in records)
-    assert max(map(len, sent)) < 3000
-
-
 def test_replies_that_cannot_be_read_are_errors_and_only_the_judge_is_asked_again(project):
     with loopback() as server:
         server.plant(good("I would say eight."))

@@ -13,14 +13,15 @@ from needlework.results.files.json_files import write_json
 from needlework.results.pictures import files
 from needlework.results.pictures.draw import figure_size
 from needlework.results.pictures.files import FORMATS, write_charts
-from needlework.results.report.charts import document_charts, panel_heatmap, telling_panels
+from needlework.results.report.charts import document_charts, model_charts, panel_heatmap, task_charts, telling_panels
 from needlework.results.report.section import ChartLine, ChartPoint, LineChart
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.panels import ScoredTrial, panels_of, summarise
 from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.tasks import task_scores
 from needlework.results.style import COLORS, DIFFERENCES, between, dark
-from tests.results.builders import asked, changed, new_record
+from tests.results.builders import asked, changed, grid_of, new_record
 
 
 def test_heatmaps_of_one_box_and_lines_of_documents_are_left_out():
@@ -30,6 +31,26 @@ def test_heatmaps_of_one_box_and_lines_of_documents_are_left_out():
     assert drawn([new_record(repeat=i) for i in range(3)]) == 0
     assert drawn([new_record(length=length) for length in (1000, 2000)]) == 1
     assert drawn([asked(0, depth=d) for d in (0.0, 50.0)] + [asked(0, "wrong", task="doc_size", length=2000)]) == 0
+
+
+def test_models_have_a_chart_of_each_needle_that_several_were_asked_at_several_lengths():
+    def charts(models="ab", lengths=(1000, 2000), needles=("code",), task="niah", **changes):
+        grids = [grid_of(lengths, model=model, needle=needle, task=task) for model in models for needle in needles]
+        panels = summarise(record for records in grids for record in records)
+        return [chart.name for chart in model_charts([replace(panel, **changes) for panel in panels])]
+
+    assert charts() == ["models-niah-code"]
+    assert charts(needles="uvwxyz") == [f"models-niah-{needle}" for needle in "uvwxyz"]
+    assert charts(needles="tuvwxyz") == [], "no more than six"
+    assert charts(models="a") == charts(lengths=(1000,)) == charts(uneven=True) == []
+
+
+def test_tasks_have_a_chart_where_there_are_two():
+    def charts(*tasks):
+        return task_charts(task_scores(new_record(task=task) for task in tasks))
+
+    assert charts("niah") == []
+    assert [chart.name for chart in charts("niah", "chain")] == ["tasks-mock"]
 
 
 @pytest.mark.parametrize(

@@ -21,31 +21,8 @@ from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.statistics.wording import score_and_interval
 from needlework.results.style import length_labels, percent1
-from needlework.results.tables.terminal import Screen, markdown_lines, next_line, run_lines
+from needlework.results.tables.terminal import next_line
 from tests.results.builders import asked, grid_of, new_record
-
-
-def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_run_is():
-    records = [new_record(length=length, repeat=i) for length in (4000, 500) for i in range(3)]
-    note = "every answer is from the journal"
-    report = run_report(records, notes=[note])
-
-    assert report == run_report(records[::-1], notes=[note])
-    assert [record.length for record in report.records] == [500] * 3 + [4000] * 3
-    assert note in run_lines(report, Screen(80))
-    assert f"- {note}" in markdown_lines(report)
-    assert json.loads(results_bytes(report))["notes"] == [note]
-
-
-@pytest.mark.parametrize("outcome", ["found", "error", "skipped"])
-def test_the_next_step_names_a_trial_that_was_missed_and_none_that_no_model_answered(outcome):
-    first, missed = new_record(id="a", outcome=outcome), new_record(id="b", repeat=1, outcome="wrong")
-
-    assert next_line(run_report([first]), "runs/x").endswith(
-        "open runs/x/report.html (a click on a cell shows its answers)"
-    )
-    told = next_line(run_report([first, missed]), "runs/x")
-    assert told.endswith("needlework prompt runs/x b prints what the model saw")
 
 
 def test_trials_that_failed_are_the_first_next_step():
