@@ -12,16 +12,12 @@ from needlework.core.grid import Cell, Misfit, nothing_fits, slug, spread_depths
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks import (
     agent_log,
-    aggregate,
     arms,
-    chains,
-    examples,
-    graph,
-    memory,
-    mrcr,
+    conversations,
+    lists,
     needles,
     own_documents,
-    semantic,
+    paths,
     state_world,
     statements,
 )
@@ -40,9 +36,9 @@ from needlework.haystack_fixtures.tasks.task import Question, Task, guarded, wit
 PUBLISHED_TASKS = (*mrcr_sets.TASKS, *data_sets.TASKS, *aa_lcr.TASKS)
 RULER_TASKS = (*ruler.TASKS, *ruler_lists.TASKS, *ruler_questions.TASKS)
 _OURS = (
-    *needles.TASKS, *needlebench.TASKS, *aggregate.TASKS, *examples.TASKS, *RULER_TASKS, *leval.TASKS, *PUBLISHED_TASKS,
-    *own_documents.TASKS, *statements.TASKS, *chains.TASKS, *semantic.TASKS, *state_world.TASKS, *graph.TASKS,
-    *mrcr.TASKS, *memory.TASKS, *agent_log.TASKS,
+    *needles.TASKS, *needlebench.TASKS, *lists.TASKS, *RULER_TASKS, *leval.TASKS, *PUBLISHED_TASKS,
+    *own_documents.TASKS, *statements.TASKS, *paths.TASKS, *state_world.TASKS, *conversations.TASKS,
+    *agent_log.TASKS,
 )  # fmt: skip
 Tasks = Mapping[str, Task]
 TASKS: Tasks = MappingProxyType({task.name: task for task in _OURS})
