@@ -11,7 +11,7 @@ import pytest
 
 from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
+from needlework.haystack_fixtures.corpora.corpus import load_corpus
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder

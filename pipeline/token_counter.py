@@ -15,7 +15,7 @@ from typing import Any, cast
 from needlework.core.errors import InputError
 from needlework.core.files import cache_key, learnt_once
 from needlework.core.prompts import Message, rendered_prompt
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
+from needlework.haystack_fixtures.corpora.corpus import load_corpus
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, is_loopback
 from needlework.models.served.model import ServedModel, check_served, load_served

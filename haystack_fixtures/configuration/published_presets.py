@@ -11,7 +11,7 @@ from needlework.core.grid import DEPTH_SPACINGS, parse_depths
 from needlework.core.redact import without_credentials
 from needlework.core.settings import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
-from needlework.haystack_fixtures.corpora.corpus_named import DEFAULTS
+from needlework.haystack_fixtures.corpora.corpus import DEFAULTS
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with
 
 Table = Mapping[str, Any]

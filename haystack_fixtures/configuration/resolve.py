@@ -25,7 +25,7 @@ from needlework.haystack_fixtures.configuration.presets import (
     load_preset,
 )
 from needlework.haystack_fixtures.configuration.published_presets import is_task
-from needlework.haystack_fixtures.corpora.files import presets_files
+from needlework.haystack_fixtures.corpora.corpus import presets_files
 from needlework.haystack_fixtures.needles.needle_sets import inline_spec
 from needlework.haystack_fixtures.tasks.own_documents import with_votes
 

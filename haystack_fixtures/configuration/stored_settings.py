@@ -13,7 +13,7 @@ from msgspec import structs
 from needlework.core.errors import InputError
 from needlework.core.options import Option, key_value
 from needlework.core.settings import BY_KEY, OF_RUN, READ, Places, Settings, Suite
-from needlework.haystack_fixtures.corpora.corpus_named import NAMES
+from needlework.haystack_fixtures.corpora.corpus import NAMES
 from needlework.haystack_fixtures.needles.needle_sets import is_inline, is_own
 
 # A manifest is data. Whatever it says of addresses and environment variables is dropped; a path that it names must lie

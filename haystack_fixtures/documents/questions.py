@@ -20,7 +20,7 @@ import regex
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.files import read_once, read_text
-from needlework.haystack_fixtures.corpora.files import path_exists
+from needlework.haystack_fixtures.corpora.corpus import path_exists
 from needlework.haystack_fixtures.documents.near_copies import word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 from needlework.core.errors import InputError, printable
-from needlework.haystack_fixtures.corpora.files import documents_sha256, plain_text
+from needlework.haystack_fixtures.corpora.corpus import documents_sha256, plain_text
 
 OPTION = "--documents"
 EXTRA = "pip install 'needlework[documents]'"

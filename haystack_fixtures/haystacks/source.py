@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from needlework.core.draws import draws, pick, shuffled
 from needlework.core.errors import InputError
 from needlework.core.files import cache_key, read_cached, write_cached
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from needlework.haystack_fixtures.haystacks.splice import Piece, Range, remembering, splice, text_of
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer

@@ -12,7 +12,7 @@ from needlework.core.errors import InputError, printable
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.documents.questions import GAPS
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.retrieval.search import Search

@@ -15,7 +15,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation
 from needlework.haystack_fixtures.haystacks.documents import Document, OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing

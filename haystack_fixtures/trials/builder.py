@@ -28,7 +28,7 @@ from needlework.core.prompts import (
 )
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, OuterMessages
 from needlework.haystack_fixtures.haystacks.frame import OuterText, gap
 from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries

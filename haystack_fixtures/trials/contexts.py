@@ -13,8 +13,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import CONTEXT, Message, Prompt
 from needlework.core.settings import Settings, Suite
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus, load_corpus
 from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
     Conversation,

@@ -18,7 +18,7 @@ from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.presets import task_suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings, written_value
-from needlework.haystack_fixtures.corpora.corpus_named import stand_ins, with_text_at_hand
+from needlework.haystack_fixtures.corpora.corpus import stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, with_tasks
 from needlework.haystack_fixtures.tasks.published import leval
 from needlework.haystack_fixtures.tasks.published.leval import own_tasks

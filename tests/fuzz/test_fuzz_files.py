@@ -14,7 +14,7 @@ import needlework
 from needlework.core.prompts import Message, load_shape
 from needlework.haystack_fixtures.configuration.presets import load_preset
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
+from needlework.haystack_fixtures.corpora.corpus import load_corpus
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder

@@ -13,7 +13,7 @@ import pytest
 import needlework
 from needlework.__main__ import COMMANDS
 from needlework.autoload import asks_for_benchmarks
-from needlework.haystack_fixtures.corpora.corpus_named import PACKAGES as TEXTS
+from needlework.haystack_fixtures.corpora.corpus import PACKAGES as TEXTS
 from needlework.models import checkpoints, specs
 
 ROOT = Path(needlework.__path__[0]).parent

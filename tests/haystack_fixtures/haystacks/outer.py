@@ -1,7 +1,7 @@
 """Prompts of these tests, but for their contexts."""
 
 from needlework.core.prompts import Message
-from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.corpus import Corpus
 from needlework.haystack_fixtures.haystacks.frame import OuterText
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, order_source
 
