@@ -13,7 +13,7 @@ import pytest
 from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tasks.published.ruler_lists import first_words
+from needlework.haystack_fixtures.tasks.words import first_words
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.specs import resolve_tokenizer
 from perf.arms import cpu_seconds

@@ -28,13 +28,12 @@ from needlework.haystack_fixtures.tasks.published import (
     mrcr_sets,
     needlebench,
     ruler,
-    ruler_lists,
     ruler_questions,
 )
 from needlework.haystack_fixtures.tasks.task import Question, Task, guarded, without_language
 
 PUBLISHED_TASKS = (*mrcr_sets.TASKS, *data_sets.TASKS, *aa_lcr.TASKS)
-RULER_TASKS = (*ruler.TASKS, *ruler_lists.TASKS, *ruler_questions.TASKS)
+RULER_TASKS = (*ruler.TASKS, *ruler_questions.TASKS)
 _OURS = (
     *needles.TASKS, *needlebench.TASKS, *lists.TASKS, *RULER_TASKS, *leval.TASKS, *PUBLISHED_TASKS,
     *own_documents.TASKS, *statements.TASKS, *paths.TASKS, *state_world.TASKS, *conversations.TASKS,

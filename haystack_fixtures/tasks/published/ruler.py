@@ -1,26 +1,29 @@
-"""RULER: retrieval and variable tracking.
+"""RULER: retrieval, variable tracking, lists of words.
 
 The English wording of the retrieval tasks is RULER's own (c3f5e3b), a constant of its protocol; one value is asked for
 in the singular.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from math import pi
 from random import Random
-from string import ascii_uppercase
-from typing import Literal
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any, Literal
 
-from needlework.core.draws import below, different, digits, draws, pick, sample, uuid4
+from needlework.core.draws import below, different, digits, draws, pick, sample, shuffled, uuid4
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.corpus import UNIT
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.published.ruler_lists import compounds, sentences, trial_seeds
-from needlework.haystack_fixtures.tasks.task import Prose, Question, our_task
+from needlework.haystack_fixtures.tasks.task import Prose, Question, labelled, our_task
+from needlework.haystack_fixtures.tasks.words import compounds, first_words, single_words, table
 
+VERSION = 1
 # Percent of the context: where RULER lets needles stand, drawn for each sample without replacement.
 _DEPTHS = tuple(float(round(100 * number / 39)) for number in range(40))
 _KNOWN = 3  # statements of a haystack of nothing else whose values a scorer is told; others look like them
@@ -195,4 +198,154 @@ def _example(rng: Random, unlike: str, language: str) -> str:
     return f"{forms['introduction']}{text}\n{question}\n{prefix} {', '.join(names)}\n\n"
 
 
-TASKS = (*(our_task(kind.name, partial(_retrieval, kind)) for kind in _KINDS), our_task("ruler_vt", _tracking))
+def trial_seeds(task: str, suite: Suite, cell: Cell, seed: int) -> tuple[object, ...]:
+    """The seeds of a trial's draws; the same for all lengths and depths."""
+    return task, VERSION, seed, cell.repeat, suite.language
+
+
+def sentences(task: str, language: str) -> Mapping[str, Any]:
+    """The sentences of a task: introduction, question, beginning of the answer."""
+    return table("ruler", language, task)
+
+
+_ALPHA = 2
+_ZETA = pi * pi / 6  # zeta(_ALPHA)
+_RANKS = 3  # ranks 2 to 4; rank 1 is noise
+_NOISE = "..."
+_CODED_LETTERS = 6
+_FEWEST = 100  # entries: with fewer, the counts of two ranks could be the same
+_NEXT_RANKS = 6  # words of the next ranks, which a scorer is told
+
+_COMMON = 10
+_LONG = {"en": 4096, "zh": 8192}  # tokens; shorter lists have fewer of each word (Chinese ones: ours, they take more)
+_UNIT = 3  # entries that a list grows by: one other word, or three
+
+
+def rank_counts(entries: int) -> list[int]:
+    """The count of each rank in a text of so many entries: floor(N / (zeta(2) rank^2)), N minimal.
+
+    Where the floors of that N give more than `entries`, the rarest ranks give way.
+    """
+    counts = _floors(bisect_left(range(4 * entries), entries, key=lambda nominal: sum(_floors(nominal))))
+    surplus = sum(counts) - entries
+    while surplus:
+        taken = min(surplus, counts[-1])
+        counts[-1] -= taken
+        surplus -= taken
+        if not counts[-1]:
+            counts.pop()
+    return counts
+
+
+def _floors(nominal: int) -> list[int]:
+    counts: list[int] = []
+    while (count := int(nominal / (_ZETA * (len(counts) + 1) ** _ALPHA))) > 0:
+        counts.append(count)
+    return counts
+
+
+def _ranked_words(rng: Random, count: int) -> list[str]:
+    """The noise, then words by their rank."""
+    return [_NOISE, *different(count - 1, lambda: "".join(pick(rng, ascii_lowercase) for _ in range(_CODED_LETTERS)))]
+
+
+def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
+    parts = trial_seeds("ruler_fwe", suite, cell, seed)
+    ranked = _ranked_words(draws(*parts), 1 + _RANKS + _NEXT_RANKS)
+    top = tuple(ranked[1 : 1 + _RANKS])
+
+    def units(entries: int) -> list[str]:
+        counts = rank_counts(entries)
+        words = _ranked_words(draws(*parts), len(counts))
+        text = [word for word, times in zip(words, counts, strict=True) for _ in range(times)]
+        return [f"{word} " for word in shuffled(draws(*parts, entries), text)]
+
+    def resolve(entries: int) -> tuple[str, dict[str, Any]]:
+        return ", ".join(top), {"entries": entries, "chance": _RANKS / (len(rank_counts(entries)) - 1)}
+
+    forms = sentences("fwe", suite.language)
+    return Question(
+        question=forms["question"],
+        answer=", ".join(top),
+        reference={"answers": (), "parts": top, "distractors": tuple(ranked[1 + _RANKS :])},
+        context=Listing(units, resolve=resolve, growing=False, steady=False, fewest=_FEWEST),
+        introduction=forms["introduction"],
+        answer_prefix=forms["prefix"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WordFrequencies:
+    """Counts of common and other words in the list, and in the example of so many different words."""
+
+    common: int
+    other: int
+    example_words: int
+    example_common: int
+    example_other: int
+
+
+_FREQUENCIES = {"freq30": WordFrequencies(30, 3, 40, 10, 3), "freq6": WordFrequencies(6, 1, 20, 3, 1)}
+
+
+def _labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(name, suite) for name in _FREQUENCIES if _lengths(suite, name))
+
+
+def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
+    return tuple(length for length in suite.lengths if (length >= _LONG[suite.language]) == label.startswith("freq30"))
+
+
+def _common_words(suite: Suite, cell: Cell, seed: int) -> Question:
+    name = cell.needle.partition("_")[0]
+    parts, language = (*trial_seeds("ruler_cwe", suite, cell, seed), name), suite.language
+    times = _FREQUENCIES[name]
+
+    # The example's words first, then the common ones, then as many others as the list has room for.
+    shown = times.example_words
+    stream = partial(first_words, parts, language, shown + _COMMON)
+    example, common = stream(shown), stream(shown + _COMMON)[shown:]
+
+    def others(count: int) -> int:
+        return (count * _UNIT - _COMMON * times.common) // times.other
+
+    def resolve(count: int) -> tuple[str, dict[str, Any]]:
+        return answer, {"entries": count * _UNIT, "chance": _COMMON / (_COMMON + others(count))}
+
+    def units(count: int) -> list[str]:
+        words = stream(shown + _COMMON + others(count))[shown + _COMMON :]
+        entries = _numbered(common, times.common, words, times.other, (*parts, count))
+        return ["".join(entries[at : at + _UNIT]) for at in range(0, len(entries), _UNIT)]
+
+    forms = sentences("cwe", language)
+    answer = forms["comma"].join(common)
+    frequent = example[:_COMMON]
+    entries = _numbered(frequent, times.example_common, example[_COMMON:], times.example_other, (*parts, "example"))
+    solved = f"{forms['prefix']} {forms['comma'].join(frequent)}"
+    worked = f"{forms['introduction']}{''.join(entries).rstrip()}\n{forms['question']}\n{solved}\n\n"
+    return Question(
+        question=forms["question"],
+        answer=answer,
+        reference={"answers": (), "parts": tuple(common), "floor": _COMMON / len(single_words(language))},
+        context=Listing(
+            units, resolve=resolve, growing=False, fewest=_COMMON * (times.common + times.other) // _UNIT + 1
+        ),
+        introduction=f"{worked}{forms['introduction']}",
+        answer_prefix=forms["prefix"],
+    )
+
+
+def _numbered(
+    common: Sequence[str], often: int, others: Sequence[str], seldom: int, parts: tuple[object, ...]
+) -> list[str]:
+    """The entries `1. word `, in an order of their own for these `parts`."""
+    entries = shuffled(draws(*parts, "order"), [*common] * often + [*others] * seldom)
+    return [f"{number}. {word} " for number, word in enumerate(entries, 1)]
+
+
+TASKS = (
+    *(our_task(kind.name, partial(_retrieval, kind)) for kind in _KINDS),
+    our_task("ruler_vt", _tracking),
+    our_task("ruler_cwe", _common_words, labels=_labels, lengths=_lengths),
+    our_task("ruler_fwe", _frequent_words),
+)

@@ -17,17 +17,9 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.document_material import QUESTIONS
-from needlework.haystack_fixtures.tasks.published.ruler_lists import (
-    VERSION,
-    compounds,
-    draw_person,
-    draw_town,
-    rounded_up,
-    sentences,
-    trial_seeds,
-)
+from needlework.haystack_fixtures.tasks.published.ruler import VERSION, sentences, trial_seeds
 from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task
-from needlework.haystack_fixtures.tasks.words import words
+from needlework.haystack_fixtures.tasks.words import compounds, draw_person, draw_town, rounded_up, words
 
 _LAYOUTS = "the JSON file of SQuAD (a table with data) or of HotpotQA (a list of questions with context)"
 
