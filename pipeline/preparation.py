@@ -12,7 +12,7 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.haystack_fixtures.tasks.catalogue import Tasks, ask, grid_and_misfits, task_named
-from needlework.haystack_fixtures.tasks.document_material import question_label
+from needlework.haystack_fixtures.tasks.own_documents import question_label
 from needlework.models.specs import runs_here
 from needlework.models.tokenizers.tokenizer import approximation
 from needlework.pipeline.engine import Engine, ModelPool

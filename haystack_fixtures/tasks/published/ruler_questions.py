@@ -16,7 +16,7 @@ from needlework.core.files import read_once
 from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.document_material import QUESTIONS
+from needlework.haystack_fixtures.tasks.own_documents import QUESTIONS
 from needlework.haystack_fixtures.tasks.published.ruler import VERSION, sentences, trial_seeds
 from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task
 from needlework.haystack_fixtures.tasks.words import compounds, draw_person, draw_town, rounded_up, words
