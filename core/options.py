@@ -147,11 +147,9 @@ def text(option: str, value: str) -> str:
 def path(option: str, value: str) -> str:
     """A path; `~` is the home folder."""
     try:
-        if "\0" not in text(option, value):
-            return str(Path(value).expanduser())
+        return str(Path(text(option, value)).expanduser())
     except RuntimeError:  # ~nobody
-        pass
-    raise InputError(option, value, "is no path; write the whole path")
+        raise InputError(option, value, "is no path; write the whole path") from None
 
 
 HUB = "hf:"

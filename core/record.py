@@ -246,13 +246,9 @@ def record_of_cell(
     """The record of a cell without prompt and answer."""
     return Record(
         id=cell.id,
+        **{name: getattr(cell, name) for name in ("task", "needle", "length", "depth", "repeat")},
         model=model,
-        task=cell.task,
-        needle=cell.needle,
         language=language,
-        length=cell.length,
-        depth=cell.depth,
-        repeat=cell.repeat,
         seed=seed,
         outcome=outcome,
         score=score,

@@ -98,13 +98,6 @@ def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[st
     return Corpus(path.resolve().name, language, "not stated (the user's own files)", str(path), documents)
 
 
-def load_cdme(folder: Path, *, language: str, text_field: str, file_list: tuple[str, ...]) -> Corpus:
-    """Load a folder with CDME's domain files; all must be there unless `file_list` names some."""
-    if not path_exists(folder) or not folder.is_dir():
-        raise InputError("--corpus", folder, f"no such folder: it should hold {', '.join(CDME_FILES)}")
-    return load_path(folder, language=language, text_field=text_field, file_list=file_list or CDME_FILES)
-
-
 def path_exists(path: Path) -> bool:
     """Whether there is such a path; a name that no file can have (too long, with a NUL) is just absent."""
     try:
@@ -155,13 +148,14 @@ def _field(row: object, text_field: str, where: str) -> str:
 def presets_files(spec: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """A preset's file list, if it can be about this corpus: a corpus of another kind is read whole."""
     is_cdme = spec.startswith("cdme:")
+    if is_cdme:
+        return names
     try:
-        folder = Path(spec.removeprefix("cdme:")).expanduser()
-        is_folder = folder.is_dir()
+        folder = Path(spec).expanduser()
+        if not folder.is_dir():
+            return ()
     except (OSError, ValueError, RuntimeError):  # no name of a folder
-        is_folder = False
-    if is_cdme or not is_folder:
-        return names if is_cdme else ()
+        return ()
     has_one = any((folder / name).is_file() for name in names)
     return names if has_one or not set(names) <= set(CDME_FILES) else ()
 
@@ -262,8 +256,10 @@ def load_corpus(
     if name == "generated":
         return generated_corpus(language, seed, min_chars, cache_dir)
     if kind == "cdme" and name != kind:
-        return load_cdme(_path(rest, spec), language=language, text_field=text_field, file_list=file_list)
-    path = _path(name, name)
+        name, file_list = rest, file_list or CDME_FILES
+        if not path_exists(_path(name, spec)) or not _path(name, spec).is_dir():
+            raise InputError("--corpus", name, f"no such folder: it should hold {', '.join(CDME_FILES)}")
+    path = _path(name, spec)
     if not name or not path_exists(path):
         remedy = f"unknown: choose {', '.join(NAMES)}, cdme:FOLDER, or a path"
         raise InputError("--corpus", name, remedy)

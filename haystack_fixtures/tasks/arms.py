@@ -11,7 +11,7 @@ from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.retrieval.search import chunk_sizes
+from needlework.haystack_fixtures.retrieval.search import chunk_sizes, missing_packages
 from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, Prose, Question, Task, bare
 from needlework.haystack_fixtures.tasks.words import table
 
@@ -162,8 +162,6 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
         for arm in arms:
             is_served = arm == "dense" and str(suite.embedder).startswith("openai:")
             if not is_served and find_spec(_LIBRARY[arm]) is None:
-                from needlework.haystack_fixtures.retrieval.search import missing_packages
-
                 raise missing_packages(arm)
 
 

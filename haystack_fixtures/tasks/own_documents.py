@@ -120,12 +120,7 @@ def material_of(suite: Suite) -> Material:
     return _current_material(suite.documents, suite.questions, Path.cwd())
 
 
-def look_again() -> None:
-    """Have files looked at anew. A walk through a large folder would take longer than a prompt."""
-    _current_material.cache_clear()
-
-
-@lru_cache(4)
+@lru_cache(4)  # a walk through a large folder would take longer than a prompt
 def _current_material(folder: str, path: str | None, _here: Path) -> Material:
     from needlework.haystack_fixtures.documents.readers import read_documents
 
@@ -244,7 +239,7 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
 
 def _check(suites: Sequence[Suite]) -> None:
     """Look at the files, and report in one line what keeps a run's suites from being asked."""
-    look_again()
+    _current_material.cache_clear()
     for suite in suites:
         material_of(suite)
 
