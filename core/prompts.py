@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
 from needlework.core.files import parse_toml, read_text
+from needlework.core.record import NeedleFacts
 
 Role = Literal["system", "user", "assistant"]
 
@@ -26,19 +27,6 @@ class Message:
 
     role: Role
     content: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedNeedle:
-    """A needle's position in the prompt."""
-
-    name: str
-    start: int  # character in the prompt text
-    end: int  # the text from `start` on equals the needle
-    tokens_before: int  # haystack tokens that stand before it (other needles not counted)
-    tokens: int  # its own
-    requested: float  # percent
-    depth: float  # percent
 
 
 @dataclass(frozen=True)
@@ -52,7 +40,7 @@ class Prompt:
     text_sha256: str
     context: tuple[int, int] = (0, 0)  # characters of the document in `text`
     context_tokens: int = 0
-    placed: tuple[PlacedNeedle, ...] = ()
+    placed: tuple[NeedleFacts, ...] = ()
     slack: int = 0  # tokens by which it is shorter than its budget
     corpus_passes: float = 0.0  # 1.0: all of the corpus once, 2.5: text repeats, 0: no text of a corpus
     filler_sha256: str = ""  # of the context without needles

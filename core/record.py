@@ -54,8 +54,9 @@ class _Facts(Struct, omit_defaults=True):
     """Facts of a record. Those that have their default are left out, but for `_written` ones."""
 
 
-class NeedleFacts(_Facts, kw_only=True):
+class NeedleFacts(Struct, omit_defaults=True, frozen=True, kw_only=True):
     """A needle in the prompt. `start`, `end`: characters; `text` with the characters `before` and `after`.
+    `tokens_before`: those of the haystack, other needles not counted; `tokens`: its own.
     `depth`: percent of the context, and as it was `requested`."""
 
     name: str = ""

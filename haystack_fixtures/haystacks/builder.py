@@ -8,7 +8,8 @@ import numpy as np
 import regex
 
 from needlework.core.errors import InputError, TooShortError
-from needlework.core.prompts import PlacedNeedle, Prompt, text_sha256
+from needlework.core.prompts import Prompt, text_sha256
+from needlework.core.record import NeedleFacts
 from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import (
     Draft,
@@ -112,7 +113,7 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
             raise InputError("prompt", message.role, "the text is not that of its messages")
 
 
-def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:
+def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[NeedleFacts, ...], int]:
     """The needles with the tokens before them, and the context's tokens, counted in the prompt.
 
     A token that spans the edge of a needle is the needle's.
@@ -133,7 +134,7 @@ def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...],
         low = ranges[number][0]
         tokens_before = low - first - sum(sizes[other] for other in ranges if ranges[other][0] < low)
         placed.append(
-            PlacedNeedle(
+            NeedleFacts(
                 name=name,
                 start=draft.spans[number][0],
                 end=draft.spans[number][1],

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, PlacedNeedle, Prompt, merge_roles, rendered_prompt, text_sha256
+from needlework.core.prompts import Message, Prompt, merge_roles, rendered_prompt, text_sha256
+from needlework.core.record import NeedleFacts
 from needlework.haystack_fixtures.haystacks.frame import OuterText, gap
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.splice import Encode
@@ -92,7 +94,7 @@ def build_conversation(
         context=(begin, end - len(joints.ask)),
         # The place of a round's reply alone; tokens and depth stay those of the round.
         placed=tuple(
-            replace(placed, start=placed.start + len(each.ask + joints.reply), end=placed.end - len(joints.ask))
+            structs.replace(placed, start=placed.start + len(each.ask + joints.reply), end=placed.end - len(joints.ask))
             for placed, (_, each) in zip(prompt.placed, needles, strict=True)
         ),
         flags=(*prompt.flags, "merged_roles") if outer.merged else prompt.flags,
@@ -138,12 +140,14 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, outer: OuterMe
     context = (spans[0][0], spans[-1][1]) if spans else (0, 0)
     tokens = encoded.starts.searchsorted(np.asarray([context, *spans], np.int64)).tolist()
     (first, last), turns_tokens = tokens[0], tokens[1:]
-    placed: tuple[PlacedNeedle, ...] = ()
+    placed: tuple[NeedleFacts, ...] = ()
     if conversation.target is not None:
         low, high = turns_tokens[conversation.target]
         depth = 100 * (low - first) / max(1, last - first - (high - low))
+        start, end = spans[conversation.target]
+        tokens = {"tokens_before": low - first, "tokens": high - low}
         name = f"turn{conversation.target}"
-        placed = (PlacedNeedle(name, *spans[conversation.target], low - first, high - low, depth, depth),)
+        placed = (NeedleFacts(name=name, start=start, end=end, **tokens, requested=depth, depth=depth),)
     return rendered_prompt(
         messages,
         text,

@@ -14,7 +14,6 @@ from needlework.core.record import (
     SCORED,
     WAITING,
     Details,
-    NeedleFacts,
     OutcomeName,
     PromptFacts,
     Record,
@@ -208,8 +207,8 @@ def prompt_facts(trial: Trial) -> PromptFacts:
         flags=list(prompt.flags),
         truncated=round(prompt.truncated, 4) if "truncated" in prompt.flags else None,
         needles=[
-            NeedleFacts(
-                **{name: getattr(needle, name) for name in ("name", "start", "end", "tokens_before", "tokens")},
+            structs.replace(
+                needle,
                 requested=round(needle.requested, 3),
                 depth=round(needle.depth, 3),
                 **(_around(prompt.text, needle.start, needle.end) if needle.name in question_needles else {}),

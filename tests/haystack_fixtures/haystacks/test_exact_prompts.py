@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message
@@ -162,7 +163,7 @@ def test_a_needle_or_answer_in_the_filler_is_an_error(bench):
 def test_a_forged_prompt_does_not_verify(bench):
     prompt = bench.build([LIGHTHOUSE], [50], 900)
     verify_prompt(bench.tokenizer, prompt, [LIGHTHOUSE])
-    moved = replace(prompt.placed[0], start=prompt.placed[0].start + 1)
+    moved = structs.replace(prompt.placed[0], start=prompt.placed[0].start + 1)
     swapped = prompt.ids.copy()
     swapped[[5, 6]] = swapped[[6, 5]]
     for forged in (
