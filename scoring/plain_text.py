@@ -156,7 +156,8 @@ _WORD = regex.compile(
     regex.V1,
 )
 _CONTENT_WORDS_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
-_CHINESE_PARTICLES = regex.compile("[的了着过是在和与或把被也就都而吗呢吧啊之其及]")
+_TELLING = "[^的了着过是在和与或把被也就都而吗呢吧啊之其及]"  # characters that are no particles
+_UNSPACED_PARTS = regex.compile(rf"{_TELLING}{{2}}|(?<!{_TELLING}){_TELLING}(?!{_TELLING})")
 _FUNCTION_WORDS = frozenset(files("needlework.scoring").joinpath("function_words.txt").read_text("utf-8").split())
 _REMEMBERED = 1 << 16  # words: documents have most of theirs in common
 
@@ -195,12 +196,8 @@ def _content(word: str) -> frozenset[str]:
 def _parts(word: str) -> Iterator[tuple[str, int, int]]:
     """The content words that a match of `_WORD` is, with start and end in it; of a function word none."""
     if _CONTENT_WORDS_UNSPACED.match(word):
-        start = 0
-        for part in _CHINESE_PARTICLES.split(word):
-            size = min(len(part), 2)
-            for at in range(start, start + len(part) - size + 1 if part else start):
-                yield word[at : at + size], at, at + size
-            start += len(part) + 1
+        for pair in _UNSPACED_PARTS.finditer(word, overlapped=True):
+            yield pair[0], *pair.span()
     elif word.removesuffix("'s") not in _FUNCTION_WORDS:
         yield _stem(word.removesuffix("'s")), 0, len(word)
 

@@ -231,11 +231,8 @@ def _plain(text: str) -> str:
 
 def tokens(text: str) -> tuple[str, ...]:
     """Numbers, words, brackets and runs of other signs; commas, quotes and spaces only separate."""
-    values = []
-    for token in _TOKEN.findall(text):
-        number = _FRACTION.fullmatch(token)
-        values.append(number[1] + (number[2] or "") if number else token)
-    return tuple(values)
+    pairs = ((token, _FRACTION.fullmatch(token)) for token in _TOKEN.findall(text))
+    return tuple(number[1] + (number[2] or "") if number else token for token, number in pairs)
 
 
 def stated_value(answer: str) -> str:

@@ -92,7 +92,7 @@ _LABELS = (
     re.compile(r"[\(\[（【]\s*([A-Za-z\d](?:\s*[,，]\s*[A-Za-z\d])*)\s*[\)\]）】]"),
     re.compile(r"([A-Za-z\d][A-Za-z\d ,]*)"),
 )
-_WORD = re.compile(r"[A-Za-z\d]+")
+_LETTERS = re.compile(r"(?:[^A-Za-z\d]*[ABCD]+(?![A-Za-z\d]))*")  # leading: `A` of `A and B`, `A, C` of `A, C`
 
 
 def authors_letter(response: str) -> str | None:
@@ -107,20 +107,11 @@ def evalscope_letter(response: str) -> str:
     for marker in reversed(list(_MARKER.finditer(response))):
         for label in _LABELS:
             listed = label.match(response, marker.end())
-            if letters := _leading_letters(listed[1] if listed else "").strip().rstrip("."):
+            leading = _LETTERS.match(listed[1]) if listed else None
+            if letters := leading[0].strip().rstrip(".") if leading else "":
                 return letters if letters in OPTIONS else ""
     last = next((char for char in reversed(response) if char.isupper()), "")
     return last if last in OPTIONS else ""
-
-
-def _leading_letters(listed: str) -> str:
-    """The leading letters of choices in a list: `A` of `A and B`, `A, C` of `A, C`."""
-    end = 0
-    for word in _WORD.finditer(listed):
-        if not OPTIONS.issuperset(word[0]):
-            break
-        end = word.end()
-    return listed[:end]
 
 
 def _longbench_v2_scorer(name: str, read: Callable[[str], str | None]) -> Scorer:

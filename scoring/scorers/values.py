@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from rapidfuzz.distance import Indel, Levenshtein
+from rapidfuzz.distance import Indel, Levenshtein, Prefix
 
 from needlework.scoring.folding import fold_lines, read_han
 from needlework.scoring.match.claims import is_negated
@@ -136,8 +136,7 @@ def copy_scorer(answer: str, reference: Reference) -> Score:
     indexes = [index for index, word in enumerate(copied) if word in vocabulary]
     copied = copied[indexes[0] : indexes[-1] + 1] if indexes else []
     value = Levenshtein.normalized_similarity(right, copied)
-    pairs = enumerate(zip(right, copied, strict=False))
-    divergence = next((index for index, (one, other) in pairs if one != other), min(len(right), len(copied)))
+    divergence = Prefix.similarity(right, copied)
     exact = right == copied
     details = {
         "odd_present": odd in copied,
