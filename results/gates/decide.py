@@ -46,17 +46,11 @@ def judge_gate(
     windows: Mapping[str, int] = _NO_WINDOWS,
 ) -> list[Verdict]:
     """The gate's verdict for each group; a fail without a record in scope. `windows`: model -> tokens."""
-    groups = gate_groups(gate, records, baseline)
+    groups = groups_of(gate, records, baseline)
     return [
         judge_group(gate, group, members, baseline, look, windows, groups=len(groups))
         for group, members in groups.items()
     ] or [Verdict(gate.text, "no cell in scope", "fail")]
-
-
-def gate_groups(gate: Gate, records: Sequence[Record], baseline: Baseline | None) -> dict[str, list[Record]]:
-    """The groups of a gate; several models that share one baseline are compared with it one by one."""
-    shared = gate.paired and baseline is not None and not baseline.by_model
-    return groups_of(gate, records, each_model=shared and len({record.model for record in records}) > 1)
 
 
 def judge_group(

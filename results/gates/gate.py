@@ -146,14 +146,16 @@ def _parse_bound(field: str, text: str) -> float:
         raise InputError(GATE, text, "is not a percent") from None
 
 
-def groups_of(gate: Gate, records: Iterable[Record], *, each_model: bool = False) -> dict[str, list[Record]]:
+def groups_of(gate: Gate, records: Sequence[Record], baseline: "Baseline | None" = None) -> dict[str, list[Record]]:
     """The records in the gate's scope, by judged group, shortest first; `all` without a grain.
 
-    `each_model`: models are groups of their own, whatever the grain. Controls are in no scope but one that names their
-    needle (`[needle=code_absent]`), retrieved contexts in none but one that names the retriever (`[retriever=bm25]`).
-    Tests that share cells are groups of their own.
+    Several models that share one baseline are compared with it one by one, whatever the grain. Controls are in no
+    scope but one that names their needle (`[needle=code_absent]`), retrieved contexts in none but one that names the
+    retriever (`[retriever=bm25]`). Tests that share cells are groups of their own.
     """
     words = gate.text.replace(" ", "")
+    shared = gate.paired and baseline is not None and not baseline.by_model
+    each_model = shared and len({record.model for record in records}) > 1
 
     def is_in_scope(record: Record) -> bool:
         measured = not control_of(record) or f"needle={record.needle}" in words

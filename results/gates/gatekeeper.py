@@ -19,8 +19,8 @@ from needlework.core.grid import Cell, parse_id
 from needlework.core.record import Record, label_parts
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, sample_depths
-from needlework.results.gates.decide import gate_groups, judge_gate, judge_group
-from needlework.results.gates.gate import BASELINE, GATE, Gate, Verdict, load_baseline
+from needlework.results.gates.decide import judge_gate, judge_group
+from needlework.results.gates.gate import BASELINE, GATE, Gate, Verdict, groups_of, load_baseline
 from needlework.results.records.manifest import start_of
 from needlework.results.records.samples import grouped, windows_of
 from needlework.results.report.comparison import differing_lines
@@ -147,7 +147,7 @@ class Gatekeeper:
         return cells
 
     def _look(self, at: int, gate: Gate, records: Sequence[Record], windows: Mapping[str, int]) -> Iterator[Want]:
-        groups = gate_groups(gate, records, self._baseline)
+        groups = groups_of(gate, records, self._baseline)
         for group, members in groups.items():
             look = self._looks.get((at, group))
             if look is None or (look.verdict.state == "inconclusive" and look.trials < len(members)):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -88,6 +87,10 @@ class Context(Struct, frozen=True):
         shown = [row for row in shown if find.casefold() in f"{row.title}\n{row.detail}".casefold()]
         return self.show(request, template, rows=shown, show=show, find=find, **fields)
 
+    def show_document(self, request: Request, text: str, title: str, answers: Sequence[str] = ()) -> Response:
+        """Show a document as a part of a page; `answers` to mark in it."""
+        return self.show(request, "document", text=text, title=title, answers=answers)
+
     def reading(self, path: str, show: Callable[[Request, str], Response]) -> Route:
         """Make a route that shows something to a person, whose name is asked for first."""
 
@@ -157,13 +160,6 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
     # Around all, also what answers for a fault of ours. A page of another site can ask us by a name that points here.
     guard = guarded(app, token=token, cookie=cookie, closed=templates.get_template("login.html.j2").render())
     return TrustedHostMiddleware(guard, ("127.0.0.1", "localhost"), www_redirect=False)
-
-
-def document_html(text: str, title: str = "Document", answers: Sequence[str] = ()) -> HTMLResponse:
-    """Show a document as a part of a page; `answers` to mark in it."""
-    marks = Markup("").join(Markup('<data value="{}"></data>').format(answer) for answer in answers)
-    head = Markup('<h2 class="plain">{}</h2><p class="soft">{:,} characters {}</p>').format(title, len(text), marks)
-    return HTMLResponse((head + Markup('<div class="block text">{}</div>').format(text)).encode("utf-8", "replace"))
 
 
 def first_open(states: Sequence[bool], after: int) -> int | None:

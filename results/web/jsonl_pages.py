@@ -126,7 +126,7 @@ class _EditedFile:
         )
 
     def show_document(self, request: Request, _person: str) -> Response:
-        return app.document_html(read_line(self._line(request)[0]).document)
+        return self._context.show_document(request, read_line(self._line(request)[0]).document, "Document")
 
     def save(self, request: Request, _person: str, form: app.FormFields) -> str:
         """Write the pairs of one line into the cleaned file. `seen`: a hash of the line that the page showed."""

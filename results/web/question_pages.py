@@ -153,7 +153,7 @@ class _ReviewedFile:
         document = self.documents.named(name) if self.documents else None
         if document is None:
             raise HTTPException(404, f"there is no document {printable(name, 200)!r} in the folder: edit, or reject")
-        return app.document_html(document.text, document.name, pair.answers)
+        return self._context.show_document(request, document.text, document.name, pair.answers)
 
     def decide(self, _request: Request, person: str, form: app.FormFields) -> str:
         """Write a decision, or take one back. `seen`, `at`: the wording and the decision that the page showed."""

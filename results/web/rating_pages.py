@@ -107,15 +107,15 @@ class _RatingPages:
     def show_document(self, request: Request, person: str) -> Response:
         item = self._item(ratings.read_ratings(self._path), request, person)
         if item.document is not None:
-            return app.document_html(self._items.documents[item.document])
+            return self._context.show_document(request, item.document, "Document")
         if item.trial is None:
             raise HTTPException(404, "there is no such document")
         prompt = self._context.rebuild(*item.trial)
         documents = [needle for needle in prompt.placed if needle.end - needle.start >= _DOCUMENT]
         if not documents:
-            return app.document_html(prompt.text[slice(*prompt.context)], "Context")
+            return self._context.show_document(request, prompt.text[slice(*prompt.context)], "Context")
         text = "\n\n".join(prompt.text[needle.start : needle.end] for needle in documents)
-        return app.document_html(text, ", ".join(needle.name for needle in documents))
+        return self._context.show_document(request, text, ", ".join(needle.name for needle in documents))
 
     def rate(self, request: Request, person: str, form: app.FormFields) -> str:
         """Store a rating and all comments. `rate`: answer and level (`2:5`); the same level again removes it."""

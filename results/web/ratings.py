@@ -39,17 +39,16 @@ class RatedItem(Struct, frozen=True):
     question: str
     references: tuple[str, ...]
     answers: tuple[tuple[RatedAnswer, ...], ...]
-    document: int | None  # its number, if known
+    document: str | None  # its text, if known
     group: str  # what it shares with other items, whose ratings are then not independent
     trial: tuple[Path, str] | None  # the run and the record's id, of which the context can be built again
     plain: bool  # whether it is asked as the task asks it, not in a control
 
 
 class RatedItems(Struct, frozen=True):
-    """All there is to rate, and the texts of documents. `broken`: what could not be read, in lines."""
+    """All there is to rate. `broken`: what could not be read, in lines."""
 
     items: tuple[RatedItem, ...]
-    documents: tuple[str, ...]
     broken: tuple[str, ...]
 
     @property
@@ -85,8 +84,7 @@ def read_items(sources: ServedFiles) -> RatedItems:
     """
     answers: list[_SourceAnswer] = []
     broken: list[str] = []
-    documents: dict[str, int] = {}
-    document_of: dict[tuple[str, str], int] = {}  # by question and reference
+    document_of: dict[tuple[str, str], str] = {}  # by question and reference
     for path in (*sources.predictions, *sources.annotated):
         lines = list(json_rows(read_record(path).decode("utf-8-sig", "replace")))
         broken += [f"{path.name}, line {number}: is no JSON object" for number, row in lines if row is None]
@@ -95,15 +93,14 @@ def read_items(sources: ServedFiles) -> RatedItems:
         for row in rows:
             questions, golds = row.get("instructions"), row.get("outputs")
             if isinstance(row.get("input"), str) and isinstance(questions, list) and isinstance(golds, list):
-                number = documents.setdefault(row["input"], len(documents))
                 for data_key in zip(map(str, questions), map(str, golds), strict=False):
-                    document_of.setdefault(data_key, number)
+                    document_of.setdefault(data_key, row["input"])
     for run in sources.runs:
         try:
             answers += _of_run(run)
         except InputError as error:  # a run that cannot be read does not hide the others
             broken.append(str(error))
-    return RatedItems(tuple(_joined(answers, document_of)), tuple(documents), tuple(broken))
+    return RatedItems(tuple(_joined(answers, document_of)), tuple(broken))
 
 
 def sample_items(items: Sequence[RatedItem], questions: int | None) -> tuple[RatedItem, ...]:
@@ -137,7 +134,7 @@ def answer_order(seed: str, rater: str, item: RatedItem) -> list[tuple[RatedAnsw
     return shuffled(draws("rating answers", seed, rater.casefold(), item.id), item.answers)
 
 
-def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, str], int]) -> Iterator[RatedItem]:
+def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, str], str]) -> Iterator[RatedItem]:
     """Make an item of all answers to the same question, the same time that it is asked."""
     by_file = grouped(answers, lambda of: (of.file, of.model, of.question, of.references, of.id))
     keyed = [((*key[2:], time), answer) for key, times in by_file.items() for time, answer in enumerate(times)]
@@ -150,15 +147,15 @@ def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, st
             models[one_line(f"{answer.model}{file}")] = answer
         sources = list(models.values())
         rated = [RatedAnswer(_digest(name, model, of.text), model, of.text) for model, of in sorted(models.items())]
-        number = document_of.get(sources[0].data_key)
+        document = document_of.get(sources[0].data_key)
         group = next((answer.group for answer in sources if answer.group), "")
         yield RatedItem(
             id=name,
             question=sources[0].question,
             references=sources[0].references,
             answers=tuple(map(tuple, grouped(rated, lambda answer: answer.text.strip()).values())),
-            document=number,
-            group=_digest(group or (name if number is None else f"document {number}")),
+            document=document,
+            group=_digest(group or document or name),
             trial=(sources[0].file, sources[0].id) if sources[0].id else None,
             plain=all(answer.plain for answer in sources),
         )
