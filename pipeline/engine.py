@@ -45,7 +45,10 @@ _NOT_YET = "http://127.0.0.1:1/v1"  # in place of the address of a server that i
 
 @dataclass(eq=False)
 class Engine:
-    """Builds the trials of a run; has their models, resume keys, judges. One per process and thread."""
+    """Builds the trials of a run; has their models, resume keys, judges. For one thread, but for `ask_judge`.
+
+    A model or a judge is loaded when it is first asked.
+    """
 
     settings: Settings
     cache_dir: Path
@@ -55,13 +58,20 @@ class Engine:
     tell: Callable[[str], object] | None = None  # shows a status line
 
     def __post_init__(self) -> None:
-        self.models = ModelPool(self.settings, self.cache_dir, self.workers, self.serving, self.tell)
-        self._series: dict[tuple[str, str, str], Series] = {
+        self._args = dict(word.partition("=")[::2] for word in self.settings.model_arg)
+        self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
+        self._keys: dict[Cell, str] = {}
+        self._models: dict[str, Model] = {}
+        self._judge_models: dict[str, Model] = {}
+        self._opening = threading.Lock()  # of judges
+        self._weights: dict[str, str | None] = {}
+
+    @cached_property
+    def _series(self) -> dict[tuple[str, str, str], Series]:
+        return {
             (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
             for series in grid(self.settings, self.tasks)
         }
-        self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
-        self._keys: dict[Cell, str] = {}
 
     def series(self) -> Iterable[Series]:
         """Every series of cells of the run."""
@@ -89,13 +99,13 @@ class Engine:
         series = self.series_of(cell)
         key = (series.model, self.settings.tokenizer or series.suite.tokenizer_model)
         if key not in self._builders:
-            tokenizer = self.models.tokenizer(*key)
+            tokenizer = self.tokenizer(*key)
             self._builders[key] = TrialBuilder(self.settings, tokenizer, self.cache_dir, tasks=self.tasks)
         return self._builders[key]
 
     def model(self, cell: Cell) -> Model:
         """The cell's model; loaded on first use, one local model at a time. Raises `InputError`."""
-        return self.models.model(self.spec(cell), self.builder(cell).tokenizer)
+        return self.open_model(self.spec(cell), self.builder(cell).tokenizer)
 
     def server(self, cell: Cell) -> str:
         """The identity of the server that answers a cell now (`ServedModel.server`).
@@ -114,7 +124,7 @@ class Engine:
         """The resume key of a cell's trial: a hash of everything that can change its answer."""
         if cell not in self._keys:
             series = self.series_of(cell)
-            self._keys[cell] = self.builder(cell).key(series.suite, cell, self.models.identity(series.model))
+            self._keys[cell] = self.builder(cell).key(series.suite, cell, self._identity(series.model))
         return self._keys[cell]
 
     def judging(self, cell: Cell) -> Judging | None:
@@ -137,7 +147,7 @@ class Engine:
     @cached_property
     def _judges(self) -> tuple[Mapping[str, Callable[[str, str], str]], str | None, str]:
         judges, path = named_judges(self.settings), self.settings.judge_prompt
-        asks = {name: partial(self.models.ask_judge, name) for name in judges}
+        asks = {name: partial(self.ask_judge, name) for name in judges}
         # Whatever can change their rulings, as far as it is known without reaching them.
         facts = [list(judges.values()), self.settings.judge_prompt_sha256]
         return asks, prompt_text(path) if path else None, sha256(json.dumps(facts).encode()).hexdigest()
@@ -146,7 +156,7 @@ class Engine:
         """Manifest entries on this cell's texts, tokenizer and model."""
         series, builder = self.series_of(cell), self.builder(cell)
         suite, corpus, shape = series.suite, builder.corpus(series.suite), builder.shape(series.suite)
-        model, task_facts = self.models.facts(series.model), series.task.facts
+        model, task_facts = self._model_facts(series.model), series.task.facts
         embedders = builder.embedders(suite)
         calibration = getattr(builder.tokenizer, "calibration", None)
         return {
@@ -158,24 +168,6 @@ class Engine:
             **(task_facts(suite) if task_facts else {}),
             **({"embedders": embedders} if embedders else {}),
         }
-
-
-@dataclass(eq=False)
-class ModelPool:
-    """Loads the models and judges of a run on first use. For one thread, but for `ask_judge`."""
-
-    settings: Settings
-    cache_dir: Path
-    workers: int  # processes that share this machine's cores
-    serving: Serving | None = None  # the server that the run starts for its model
-    tell: Callable[[str], object] | None = None  # shows a status line
-
-    def __post_init__(self) -> None:
-        self._args = dict(word.partition("=")[::2] for word in self.settings.model_arg)
-        self._models: dict[str, Model] = {}
-        self._judges: dict[str, Model] = {}
-        self._opening = threading.Lock()  # of judges
-        self._weights: dict[str, str | None] = {}
 
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
         """The tokenizer of a model, or the one that is named in place of it."""
@@ -204,7 +196,7 @@ class ModelPool:
             for spec, url in named_judges(self.settings).values():
                 check_judge(spec, self._connection(url))
 
-    def model(self, spec: str, tokenizer: Tokenizer) -> Model:
+    def open_model(self, spec: str, tokenizer: Tokenizer) -> Model:
         """The model of a spec. Raises `InputError` when it cannot be loaded."""
         if spec not in self._models:
             if runs_here(spec):
@@ -222,7 +214,7 @@ class ModelPool:
             )
         return self._models[spec]
 
-    def facts(self, spec: str) -> dict[str, Any]:
+    def _model_facts(self, spec: str) -> dict[str, Any]:
         """A model's manifest entry, if it is loaded."""
         model = self._models.get(spec)
         if model is None:
@@ -232,7 +224,7 @@ class ModelPool:
             facts |= self.serving.served.facts | {"weights_sha256": self._weights_of(spec)}
         return facts
 
-    def identity(self, spec: str) -> dict[str, Any]:
+    def _identity(self, spec: str) -> dict[str, Any]:
         """Values that can change a model's answers, known without loading weights or asking a server."""
         return {
             "spec": spec,
@@ -253,12 +245,12 @@ class ModelPool:
         from needlework.models.judge import ask, open_judge
 
         with self._opening:
-            if name not in self._judges:
+            if name not in self._judge_models:
                 # A tokenizer that the server under test counts with is not the judge's.
                 tokenizer = None if self.settings.tokenizer == "server" else self.settings.tokenizer
                 spec, url = named_judges(self.settings)[name]
-                self._judges[name] = open_judge(spec, self._connection(url), tokenizer, self.cache_dir)
-        return ask(self._judges[name], system, user)
+                self._judge_models[name] = open_judge(spec, self._connection(url), tokenizer, self.cache_dir)
+        return ask(self._judge_models[name], system, user)
 
     @cached_property
     def answers(self) -> AnswerFiles | None:
@@ -293,16 +285,16 @@ class ModelPool:
 
     def stop(self) -> None:
         """Send no further request; those in flight may still be answered."""
-        for model in (*self._models.values(), *self._judges.values()):
+        for model in (*self._models.values(), *self._judge_models.values()):
             if isinstance(model, DistantModel):
                 model.stop()
 
     def close(self) -> None:
         """Let go of models and connections."""
-        for model in (*self._models.values(), *self._judges.values()):
+        for model in (*self._models.values(), *self._judge_models.values()):
             model.close()
         self._models.clear()
-        self._judges.clear()
+        self._judge_models.clear()
 
 
 def _longest(suite: Suite) -> int:

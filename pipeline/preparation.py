@@ -1,6 +1,7 @@
 """Checks before the first cell: whatever would spoil every cell, too short lengths, the window."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from needlework.haystack_fixtures.tasks.catalogue import Tasks, ask, grid_and_mi
 from needlework.haystack_fixtures.tasks.own_documents import question_label
 from needlework.models.specs import runs_here
 from needlework.models.tokenizers.tokenizer import approximation
-from needlework.pipeline.engine import Engine, ModelPool
+from needlework.pipeline.engine import Engine
 
 SeriesName = tuple[str, str, str]
 """Task, needle and model of a series of cells."""
@@ -48,8 +49,8 @@ def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
     if misfits and (is_alone or not fits):
         raise nothing_fits(misfits)
     for spec in dict.fromkeys(engine.spec(next(iter(by_length.values()))) for by_length in by_series.values()):
-        engine.models.check(spec)
-    engine.models.check_judges()
+        engine.check(spec)
+    engine.check_judges()
     return tuple(misfits)
 
 
@@ -176,13 +177,10 @@ def filled(settings: Settings, tasks: Tasks, cache_dir: Path) -> Filled:
     if any(suite.window and suite.length_means == "context" for suite in settings.suites):
         raise InputError(OPTION, WORD, "is what prompt and answer have together: leave out --length-means context")
     known = replace(settings, suites=tuple(replace(suite, lengths=suite.lengths or (1,)) for suite in settings.suites))
-    pool = ModelPool(known, cache_dir, 1)
-    try:
-        window, model, about = min(_windows(pool, known))
+    with closing(Engine(known, cache_dir, tasks=tasks)) as engine:
+        window, model, about = min(_windows(engine))
         words = f"the window of {model}{about}"
-        reach = min(_reaches(pool, known, tasks, cache_dir), default=window)
-    finally:
-        pool.close()
+        reach = min(_reaches(engine), default=window)
     if reach < window:
         return Filled(reach, f"what the documents fill; {words} has {window:,}")
     return Filled(window, words)
@@ -199,15 +197,16 @@ def with_length(settings: Settings, tokens: int) -> Settings:
     )
 
 
-def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, str]]:
+def _windows(engine: Engine) -> Iterator[tuple[int, str, str]]:
     """The window in tokens, name and remark of each model."""
+    settings = engine.settings
     of_server = dict(word.partition("=")[::2] for word in settings.serve_arg).get("window")
     for spec in dict.fromkeys(settings.model):
-        window = parse_tokens("--serve-arg window", of_server) if of_server else pool.described(spec).window
+        window = parse_tokens("--serve-arg window", of_server) if of_server else engine.described(spec).window
         error = 0.0
         if settings.serve is None and not runs_here(spec):
-            tokenizer = pool.tokenizer(spec, settings.tokenizer)
-            window, error = window or pool.model(spec, tokenizer).window, approximation(tokenizer)
+            tokenizer = engine.tokenizer(spec, settings.tokenizer)
+            window, error = window or engine.open_model(spec, tokenizer).window, approximation(tokenizer)
         if window is None:
             remedy = "give lengths in tokens" if runs_here(spec) else "say it, --model-arg window=32768"
             if settings.serve is not None:
@@ -217,19 +216,20 @@ def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, st
         yield int(window / (1 + error)), spec, about
 
 
-def _reaches(pool: ModelPool, settings: Settings, tasks: Tasks, cache_dir: Path) -> Iterator[int]:
+def _reaches(engine: Engine) -> Iterator[int]:
     """The length that each suite's own texts fill, counted by each tokenizer of the run."""
+    settings = engine.settings
     counts: dict[tuple[str, str], Sequence[int]] = {}
     for suite in settings.suites:
-        task = task_named(suite.task, tasks)
+        task = task_named(suite.task, engine.tasks)
         if not (suite.window and task.reach and task.corpus):
             continue
         corpus = task.corpus(suite)
         for spec in dict.fromkeys(settings.model):
-            tokenizer = pool.tokenizer(spec, settings.tokenizer or suite.tokenizer_model)
+            tokenizer = engine.tokenizer(spec, settings.tokenizer or suite.tokenizer_model)
             at = (corpus.sha256, tokenizer.fingerprint)
             if at not in counts:
-                documents = EncodedDocuments(corpus, tokenizer, cache_dir)
+                documents = EncodedDocuments(corpus, tokenizer, engine.cache_dir)
                 counts[at] = [len(documents[number].encoded.ids) for number in range(len(documents.texts))]
             tokens = task.reach(suite, counts[at]) + suite.kept_free
             yield max(1, tokens - tokens % _STEP)

@@ -88,7 +88,7 @@ class Queue:
     def close(self) -> None:
         """Send no further request; those in flight may still be answered."""
         self.look_ahead.close()
-        self._engine.models.stop()
+        self._engine.stop()
 
     def _is_prefetched(self, cell: Cell) -> bool:
         """Whether this cell's exchange is made before its test: for its answer, or for its judges."""

@@ -40,8 +40,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         if state.settings.batch_out:
             _write_requests(session, cells)
             return True
-        if state.settings.batch_in and cells and state.engine.models.answers is not None:
-            _leave_out_unanswered(session, state.engine.models.answers)
+        if state.settings.batch_in and cells and state.engine.answers is not None:
+            _leave_out_unanswered(session, state.engine.answers)
     return None
 
 
@@ -56,7 +56,7 @@ def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
     if not cells:
         return
     settings, engine = state.settings, state.engine
-    windows = {cell.model: engine.models.described(engine.spec(cell)).window for cell in cells}
+    windows = {cell.model: engine.described(engine.spec(cell)).window for cell in cells}
     lengths = [cell.length for cell in cells if (window := windows[cell.model]) is None or cell.length <= window]
     for line in _adaptive_lines(state, cells) if settings.adaptive else time_lines(settings, lengths):
         state.write_line(line)

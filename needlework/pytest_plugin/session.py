@@ -230,7 +230,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if state.waiting_answers is not None:
         state.waiting_answers.close()
     if "engine" in vars(state):
-        state.engine.models.close()
+        state.engine.close()
 
 
 class Further:

@@ -14,7 +14,7 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.local.memory import Described, described
 from needlework.models.tokenizers.tokenizer import TiktokenTokenizer, load_tokenizer
-from needlework.pipeline.engine import Engine, ModelPool
+from needlework.pipeline.engine import Engine
 from needlework.pipeline.plan import size_lines
 from needlework.pipeline.preparation import prepare
 
@@ -131,12 +131,12 @@ def test_a_local_model_is_closed_before_another_is_loaded(tmp_path, monkeypatch)
 
     monkeypatch.setattr("needlework.pipeline.engine.load_model", load)
     given = {"model": ["smollm2", "gguf:other.gguf"], "task": "niah", "lengths": "400"}
-    pool = ModelPool(resolve_settings(given, {}, tmp_path), tmp_path, 1)
+    engine = Engine(resolve_settings(given, {}, tmp_path), tmp_path)
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
 
-    first = pool.model("smollm2", tokenizer)
-    assert pool.model("smollm2", tokenizer) is first
-    pool.model("gguf:other.gguf", tokenizer)
+    first = engine.open_model("smollm2", tokenizer)
+    assert engine.open_model("smollm2", tokenizer) is first
+    engine.open_model("gguf:other.gguf", tokenizer)
     assert open_models == ["gguf:other.gguf"]
 
 
