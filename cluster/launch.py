@@ -16,7 +16,7 @@ from shutil import get_terminal_size
 from typing import Protocol, TextIO
 
 from needlework import main as run_needlework
-from needlework.cluster.plan import Plan, check_run, error_line, launched_shards, split_pytest_words, start_logged
+from needlework.cluster.job import Plan, check_run, error_line, launched_shards, split_pytest_words, start_logged
 from needlework.cluster.schedulers import RayTasks, SlurmArray, indexed_job, slurm_script
 from needlework.core.devices import Gpus, gpus
 from needlework.core.errors import InputError, OneLineParser, ending_signals, number_from, run_command

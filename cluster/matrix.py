@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from needlework.cluster.job import benchmark_words, error_line, pop_option, start_logged
 from needlework.cluster.launch import StatusLine, trials_status
-from needlework.cluster.plan import benchmark_words, error_line, pop_option, start_logged
 from needlework.core.errors import InputError, OneLineParser, ending_signals, printable, run_command
 from needlework.core.files import read_toml
 from needlework.core.settings import BY_KEY, Settings

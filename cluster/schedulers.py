@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from needlework.cluster.plan import WRONG_USE, Plan, size_of
+from needlework.cluster.job import WRONG_USE, Plan, size_of
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.cluster import job, launch
-from needlework.cluster.job import STOPPED
+from needlework.cluster.job import STOPPED, Ending, Plan, read_ending, write_ending
 from needlework.cluster.launch import StatusLine, follow
-from needlework.cluster.plan import Ending, Plan, read_ending, write_ending
 
 
 class FakeEngine:

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 import needlework
+from needlework.cluster.job import Ending, Plan, contains_secret, launched_shards, split_pytest_words, write_ending
 from needlework.cluster.launch import main, parse_arguments, process_environments
 from needlework.cluster.matrix import command, read_matrix
-from needlework.cluster.plan import Ending, Plan, contains_secret, launched_shards, split_pytest_words, write_ending
 from needlework.cluster.schedulers import (
     ArrayTask,
     SlurmArray,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from needlework.cluster.job import Plan
 from needlework.cluster.launch import parse_arguments
-from needlework.cluster.plan import Plan
 from needlework.cluster.schedulers import indexed_job
 
 yaml = pytest.importorskip("yaml")
