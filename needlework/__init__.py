@@ -32,6 +32,6 @@ def run(*, plan: bool = False, **options: object) -> Run | None:
     What pytest prints is printed. With `plan=True` that is all: nothing is asked, and there is no run. Raises
     `RuntimeError`, with pytest's last line, where no run was written.
     """
-    from needlework.pytest_plugin.run_command import run_session
+    from needlework.pytest_plugin.options import run_session
 
     return run_session({"plan": True, **options} if plan else options)

@@ -27,7 +27,7 @@ COMMANDS = {
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
     "questions": ("needlework.results.questions.make", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
-    "run": ("needlework.pytest_plugin.run_command", "run the benchmarks; --help lists their options"),
+    "run": ("needlework.pytest_plugin.options", "run the benchmarks; --help lists their options"),
     "schema": ("needlework.results.files.schema", "print the JSON Schema of a record"),
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": ("needlework.results.web.command", "pages for people: rate, annotate, review, on this machine alone"),

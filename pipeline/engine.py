@@ -183,14 +183,12 @@ class Engine:
 
         return described(spec, self._args, self.settings.tokenizer, self.cache_dir)
 
-    def check(self, spec: str) -> None:
+    def check(self, specs: Iterable[str]) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""
         to_model = self._connection(_NOT_YET) if self.serving else self._to_model()
-        check_model(spec, self._args, to_model, None if self.settings.plan else self.cache_dir)
-
-    def check_judges(self) -> None:
-        """Check the judges, too: every answer would be asked for, and paid, before one is found missing."""
-        if self.settings.judge:
+        for spec in specs:
+            check_model(spec, self._args, to_model, None if self.settings.plan else self.cache_dir)
+        if self.settings.judge:  # every answer would be asked for, and paid, before a judge is found missing
             from needlework.models.judge import check_judge
 
             for spec, url in named_judges(self.settings).values():

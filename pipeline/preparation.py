@@ -48,9 +48,7 @@ def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
     fits = any((_words(name), length) not in left_out for name, lengths in by_series.items() for length in lengths)
     if misfits and (is_alone or not fits):
         raise nothing_fits(misfits)
-    for spec in dict.fromkeys(engine.spec(next(iter(by_length.values()))) for by_length in by_series.values()):
-        engine.check(spec)
-    engine.check_judges()
+    engine.check(dict.fromkeys(engine.spec(next(iter(by_length.values()))) for by_length in by_series.values()))
     return tuple(misfits)
 
 

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -40,11 +41,10 @@ class ServerFacts:
         self._asking = threading.Lock()
         self._naming = threading.Lock()
         self._window: Window | None = None
-        self._window_tries = 0
         self._server: dict[str, str] | None = None
         self._first_name: str | None = None
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
-        self._failures: dict[tuple[str, ...], int] = {}
+        self._tries: Counter[str | tuple[str, ...]] = Counter()
         self._replays = Replays()
         self._growth = Growth(approximation(self.tokenizer))
         self._answered = False
@@ -105,8 +105,8 @@ class ServerFacts:
         """The server's window; asked for once, and again when the server answers if it did not before."""
         with self._asking:
             missed = self._window is not None and self._window.tokens is None and not self._window.exact
-            if self._window is None or (missed and self._answered and self._window_tries < _TRIES):
-                self._window_tries += 1
+            if self._window is None or (missed and self._answered and self._tries["window"] < _TRIES):
+                self._tries["window"] += 1
                 self._window = Window(**self._once("window", self._learn_window))
             return self._window
 
@@ -131,11 +131,11 @@ class ServerFacts:
         with self._asking:
             known = self._calibrations.get(layout)
             failed = known is not None and known.status == "failed"
-            if known is None or (failed and self._answered and self._failures[layout] < _TRIES):
+            if known is None or (failed and self._answered and self._tries[layout] < _TRIES):
                 known = Calibration(**self._once(f"calibration {layout}", lambda: self._learn_calibration(request)))
                 self._calibrations[layout] = known
                 self._replays.ids_differ |= known.ids_differ
-                self._failures[layout] = self._failures.get(layout, 0) + (known.status == "failed")
+                self._tries[layout] += 1
             return known
 
     def summary(self) -> dict[str, str | int | float | None]:

@@ -19,14 +19,14 @@ def cell_of(item: pytest.Item) -> Cell | None:
     return cell if isinstance(cell, Cell) else None
 
 
-def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
-    """The values that the controller gave this worker; `None` in a process that is no worker."""
-    return getattr(config, "workerinput", None)
-
-
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process is an xdist worker."""
-    return _worker_input(config) is not None
+    return hasattr(config, "workerinput")
+
+
+def given_to_worker(config: pytest.Config, name: str) -> str | None:
+    """The value that the controller gave this worker; empty without one, `None` in other processes."""
+    return str(config.workerinput.get(name, "")) if hasattr(config, "workerinput") else None
 
 
 def has_workers(config: pytest.Config) -> bool:
@@ -36,18 +36,12 @@ def has_workers(config: pytest.Config) -> bool:
 
 def worker_name(config: pytest.Config) -> str:
     """`gw0`, `gw1`, ...; `main` without xdist."""
-    return str((_worker_input(config) or {"workerid": "main"})["workerid"])
+    return given_to_worker(config, "workerid") or "main"
 
 
 def worker_count(config: pytest.Config) -> int:
     """The number of processes that share the run."""
-    return int((_worker_input(config) or {"workercount": 1})["workercount"])
-
-
-def given_to_worker(config: pytest.Config, name: str) -> str | None:
-    """The value that the controller gave this worker; empty without one, `None` in other processes."""
-    values = _worker_input(config)
-    return None if values is None else str(values.get(name, ""))
+    return int(given_to_worker(config, "workercount") or 1)
 
 
 @contextmanager

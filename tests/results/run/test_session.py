@@ -19,8 +19,8 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.models.model import Response
 from needlework.pipeline.exchange import Exchange
 from needlework.pytest_plugin.latency import benchmark_asked, latency_groups
+from needlework.pytest_plugin.options import _words
 from needlework.pytest_plugin.progress import Pace
-from needlework.pytest_plugin.run_command import _words
 from needlework.results.gates.gate import Verdict
 from needlework.results.run.finish import sending_notes
 from needlework.results.run.record_builder import answer_recall, make_record
