@@ -18,6 +18,7 @@ from needlework.haystack_fixtures.haystacks.documents import (
     document_source,
     separator_for,
 )
+from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
 from tests.haystack_fixtures.haystacks.outer import corpus_of, outer
 from tests.strategies import documents, scraps, sentences
@@ -35,7 +36,10 @@ PARTS = (
     "\t",
     " ferry",
 )
-odd_texts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=400).map("".join)
+odd_texts = st.builds(
+    lambda parts, times: "".join(parts) * times,
+    st.lists(st.sampled_from(PARTS), min_size=1, max_size=9), st.integers(1, 60),
+)  # fmt: skip
 
 
 def built(tokenizer, document, budget):
@@ -46,7 +50,8 @@ def kept(prompt):
     return prompt.text[slice(*prompt.context)]
 
 
-@given(text=odd_texts, budget=st.integers(60, 900), keep=st.sampled_from(["start", "end"]))
+@pytest.mark.parametrize("keep", ["start", "end"])
+@given(text=odd_texts, budget=st.integers(60, 400))
 def test_any_document_is_cut_to_the_budget_at_the_end_that_may_go(tokenizer, text, budget, keep):
     prompt = built(tokenizer, Document(text, keep), budget)
     verify_prompt(tokenizer, prompt)
@@ -61,6 +66,7 @@ def test_any_document_is_cut_to_the_budget_at_the_end_that_may_go(tokenizer, tex
         assert prompt.flags == ("truncated",)
         assert 0 < prompt.truncated < 1
         assert 0 <= prompt.slack < 16  # less than one character as people see it
+        assert not splits_grapheme(text, len(kept(prompt)) if keep == "start" else len(text) - len(kept(prompt)))
         assert len(tokenizer.encode(HEAD + text + TAIL).ids) + len(tokenizer.bos) > budget
 
 
@@ -73,7 +79,7 @@ def test_too_little_room_names_the_least_length_and_that_works(tokenizer):
 
 
 def upstream(text, most, keep, count):
-    """L-Eval's rule in its own terms, on lists of words and whole odd_texts."""
+    """L-Eval's rule in its own terms, on lists of words and whole texts."""
     gone = 0
     while count(text) > most:
         words = text.split(" ")
@@ -82,13 +88,15 @@ def upstream(text, most, keep, count):
     return text
 
 
+@pytest.mark.parametrize("keep", ["start", "end"])
 @given(
-    words=st.lists(st.sampled_from(["ferry", "", "antidisestablishmentarianism", "a\nb", "村里"]), max_size=900),
-    most=st.sampled_from([40, 251, 499, 500, 700]),
-    keep=st.sampled_from(["start", "end"]),
+    words=st.lists(st.sampled_from(["ferry", "", "antidisestablishmentarianism", "a\nb", "村里"]), max_size=9),
+    times=st.integers(1, 300),
+    most=st.sampled_from([40, 251, 499, 500, 700, 0]),  # 0: as many as the text has
 )
-def test_compat_is_the_published_rule(tokenizers, words, most, keep):
-    tokenizer, text = tokenizers["cl100k"], "x " + " ".join(words)
+def test_compat_is_the_published_rule(tokenizers, words, times, most, keep):
+    tokenizer, text = tokenizers["cl100k"], "x " + " ".join(words * times)
+    most = most or len(tokenizer.encode(text).ids)
     document = Document(text, keep, "compat")
     span = compat_span(document, tokenizer.encode(text), most=most, encode=tokenizer.encode)
     assert text[slice(*span)] == upstream(text, most, keep, lambda part: len(tokenizer.encode(part).ids))

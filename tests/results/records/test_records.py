@@ -34,6 +34,12 @@ def test_defaults_are_left_out_and_the_rest_is_always_there(snapshot):
     assert written == snapshot(name="written")
     assert repr(record_of(RIGHT)) == snapshot(name="fields")
     assert json.loads(encode_record(record_of(RIGHT | {"prompt": {"tokens": 9, "slack": 0}})))["prompt"]["slack"] == 0
+    prompt = {"needles": [{"depth": 50}], "retrieval": {"hits": [{}]}}
+    wrong = RIGHT | {"outcome": "error", "score": None, "error": {}}
+    nested = record_of(wrong | {"prompt": prompt, "details": {"stability": [{}]}})
+    written = json.loads(encode_record(nested))
+    assert [written[name] for name in ("prompt", "error", "details")] == snapshot(name="nested")
+    assert repr((nested.prompt, nested.error, nested.details)) == snapshot(name="fields of nested")
 
 
 @pytest.mark.parametrize("text", ["中文", "a\ud800b", "\u2028\x00\n", "\ufeff"], ids=ascii)
