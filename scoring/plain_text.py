@@ -137,11 +137,10 @@ def is_whole(text: str, start: int, end: int) -> bool:
 
 def _find_phrase(text: str, value: str) -> list[Span]:
     """Find a phrase of three words or more despite other punctuation inside (`a sandwich, and sit`)."""
-    words = value.split()
-    if len(words) < 3 or not all(word.strip(",;:\"'()") in text for word in words):
+    words = [word.strip(",;:\"'()") for word in value.split()]
+    if len(words) < 3 or not all(word in text for word in words):
         return []
-    stripped = [word.strip(",;:\"'()") for word in words]
-    pattern = _INNER_PUNCTUATION.join(re.escape(word) for word in stripped if word)
+    pattern = _INNER_PUNCTUATION.join(re.escape(word) for word in words if word)
     spans = [Span(*match.span()) for match in re.finditer(pattern, text)]
     return [span for span in spans if is_whole(text, *span)]
 

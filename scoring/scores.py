@@ -52,7 +52,8 @@ class Score:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Score):
-            return _fields(self) == _fields(other)
+            names = ("value", "verdict", "answer", "why", "details", "scorer")
+            return all(getattr(self, name) == getattr(other, name) for name in names)
         return self.value == other if isinstance(other, (int, float)) else NotImplemented
 
     def __lt__(self, other: float | Score) -> bool:
@@ -81,10 +82,6 @@ class Scorer:
 def rule(name: str, version: int, *, whole: bool = False) -> Callable[[Callable[[str, Reference], Score]], Scorer]:
     """Make a scorer of the function below."""
     return lambda judge: Scorer(name, version, judge, whole)
-
-
-def _fields(score: Score) -> tuple[object, ...]:
-    return (score.value, score.verdict, score.answer, score.why, dict(score.details), score.scorer)
 
 
 CUT_OFF = ("length", "unfinished")

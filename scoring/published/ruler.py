@@ -2,7 +2,7 @@
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import fsum
 
@@ -26,20 +26,8 @@ def postprocessed(answer: str) -> str:
     return _CONTROLS.sub("\n", answer.strip()).strip()
 
 
-def share_found(answer: str, references: Sequence[str]) -> float:
-    """`string_match_all` of one answer, 0..1: the share of references in it, case aside."""
-    text = answer.lower()
-    return sum(reference.lower() in text for reference in references) / len(references)
-
-
-def any_found(answer: str, references: Sequence[str]) -> float:
-    """`string_match_part` of one answer: 1 where one of the references stands in it."""
-    text = answer.lower()
-    return float(any(reference.lower() in text for reference in references))
-
-
-def _published_scorer(name: str, rule: Callable[[str, Sequence[str]], float]) -> Scorer:
-    """A rule as published, with the strict score in its details.
+def _published_scorer(name: str, value_of: Callable[[int, int], float]) -> Scorer:
+    """A rule as published, with the strict score in its details. `value_of`: of the values in the answer, and of all.
 
     Of several values all parts count, of one answer every spelling. A reference without a value raises `ValueError`.
     """
@@ -48,9 +36,9 @@ def _published_scorer(name: str, rule: Callable[[str, Sequence[str]], float]) ->
         values = reference.parts or reference.answers
         if not values:
             raise ValueError("the reference has no value to match: give answers or parts")
-        text, strict = postprocessed(answer), strict_score(answer, reference)
-        value = rule(text, values)
-        hits = [value for value in values if value.lower() in text.lower()]
+        text, strict = postprocessed(answer).lower(), strict_score(answer, reference)
+        hits = [value for value in values if value.lower() in text]
+        value = value_of(len(hits), len(values))
         # A miss may be a hit for the strict rule (`1,234,567` for 1234567), or unclear to it.
         missed: Verdict = strict.verdict if strict.value == 0 and strict.verdict != "unclear" else "wrong"
         verdict: Verdict = "found" if value == 1 else "partial" if value else missed
@@ -80,8 +68,8 @@ def strict_score(answer: str, reference: Reference) -> Score:
     return replace(base, value=value, verdict=verdict, why=why, details=details)
 
 
-RULER_ALL = _published_scorer("ruler_all", share_found)
-RULER_PART = _published_scorer("ruler_part", any_found)
+RULER_ALL = _published_scorer("ruler_all", lambda hits, of: hits / of)
+RULER_PART = _published_scorer("ruler_part", lambda hits, _of: float(hits > 0))
 RULER_STRICT = Scorer("ruler_strict", 6, strict_score)
 
 

@@ -187,14 +187,8 @@ def _distinct_words(needle: str, others: tuple[str, ...]) -> str:
     """The words of a needle that the others do not have; all of it if there are none."""
     known = frozenset[str]().union(*(content_words(text) for text in others if text))
     plain = normalize(needle)
-    runs: list[list[int]] = []
-    for word, span in content_word_places(plain):
-        if word not in known:
-            if runs and span.start <= runs[-1][1]:
-                runs[-1][1] = span.end
-            else:
-                runs.append([span.start, span.end])
-    return " ".join(plain[start:end] for start, end in runs) or needle
+    shown = {at for word, span in content_word_places(plain) if word not in known for at in range(*span)}
+    return " ".join("".join(char if at in shown else " " for at, char in enumerate(plain)).split()) or needle
 
 
 # The answer has to begin with the string that the question asks to prepend; white space, bold, quotes and fences around
