@@ -168,15 +168,10 @@ _HASH = 12  # characters of the string in Google DeepMind's data
 
 
 def card_ratio(response: str, answer: str, string: str) -> float:
-    """OpenAI's data card, 0..1: 0 if the response does not begin with the string at once."""
+    """OpenAI's data card and openbench (d03922c), 0..1: 0 if the response does not begin with the string at once."""
     if not response.startswith(string):
         return 0.0
     return ratio(response.removeprefix(string), answer.removeprefix(string))
-
-
-def openbench_ratio(response: str, answer: str, string: str) -> float:
-    """openbench (d03922c), 0..1: as the card; compares whole texts if there is no string to prepend."""
-    return card_ratio(response, answer, string) if string else ratio(response, answer)
 
 
 def evalscope_ratio(response: str, answer: str, string: str) -> float:
@@ -218,7 +213,7 @@ def _mrcr_scorer(name: str, rule: Callable[[str, str, str], float]) -> Scorer:
 
 
 MRCR_CARD = _mrcr_scorer("mrcr_card_compat", card_ratio)
-MRCR_OPENBENCH = _mrcr_scorer("mrcr_openbench_compat", openbench_ratio)
+MRCR_OPENBENCH = _mrcr_scorer("mrcr_openbench_compat", card_ratio)
 MRCR_EVALSCOPE = _mrcr_scorer("mrcr_evalscope_compat", evalscope_ratio)
 DEEPMIND = _mrcr_scorer("mrcr_deepmind_compat", lambda response, answer, _string: deepmind_ratio(response, answer))
 
