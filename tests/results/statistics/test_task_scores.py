@@ -192,14 +192,6 @@ def test_answers_cut_off_before_anything_right_count_as_0_and_unclear_strict_sco
     assert (row.n, row.cut, row.unscored) == (26, 1, 0)
 
 
-def test_controls_and_other_tasks_are_left_out():
-    other = records({"niah": 0.0})
-
-    assert length_of(records(1.0) + records(0.0, reference={"control": "focused"}) + other).mean == 1
-    assert ruler_tables(other) == ()
-    assert ruler_tables(records(1.0))[0].increasing is None, "no weights for one length"
-
-
 def test_weighted_means_of_the_published_table():
     """wAvg(inc) and wAvg(dec) of every published row that has them."""
     checked = 0
