@@ -16,14 +16,7 @@ from hypothesis import strategies as st
 from needlework.core import files
 from needlework.core.draws import digits, draws, sample, shuffled, uuid4
 from needlework.core.errors import InputError, OneLineParser, ending_signals, nearest, refuse
-from needlework.core.files import (
-    drop_halves,
-    folder_of_run,
-    locked,
-    read_cached,
-    write_cached,
-    write_whole,
-)
+from needlework.core.files import drop_halves, folder_of_run, locked, read_cached, write_cached, write_whole
 from needlework.core.prompts import CONTEXT, guided, lay_out, load_shape, raw_text
 from tests.parity.cases import cases
 

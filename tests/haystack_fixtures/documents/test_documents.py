@@ -17,13 +17,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.documents.near_copies import NEARLY, SHINGLE, twins, unspaced_pairs, word_runs
-from needlework.haystack_fixtures.documents.questions import (
-    GAP,
-    gap_rows,
-    question_file,
-    read_question_set,
-    read_rows,
-)
+from needlework.haystack_fixtures.documents.questions import GAP, gap_rows, question_file, read_question_set, read_rows
 from needlework.haystack_fixtures.documents.readers import (
     DocumentSet,
     OwnDocument,

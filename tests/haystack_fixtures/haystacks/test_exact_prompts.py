@@ -12,11 +12,7 @@ from msgspec import structs
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message
-from needlework.haystack_fixtures.haystacks.builder import (
-    build_prompt,
-    occurs,
-    verify_prompt,
-)
+from needlework.haystack_fixtures.haystacks.builder import build_prompt, occurs, verify_prompt
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.frame import OuterText, even_depths, gap, place_for, spaced_depths
 from needlework.haystack_fixtures.haystacks.source import HaystackSource

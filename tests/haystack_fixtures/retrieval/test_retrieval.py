@@ -318,10 +318,7 @@ FILLER = "Nothing happened that day, and nobody wrote it down. "
 DOCUMENT = (
     f"{FILLER * 40}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 40}\n\nThe ferry ran on Thursdays.\n\n{FILLER}"
 )
-QUESTIONS = [
-    "Where did the pear tree stand?\nA. behind the mill\nB. by the church",
-    "When?\nA. never\nB. on Thursdays",
-]
+QUESTIONS = ["Where did the pear tree stand?\nA. behind the mill\nB. by the church", "When?\nA. never\nB. on Thursdays"]
 
 
 @pytest.fixture

@@ -10,13 +10,7 @@ from needlework.core.errors import InputError
 from needlework.core.options import conditions
 from needlework.core.prompts import lay_out, load_shape
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.documents.data_set import (
-    DataSetLayout,
-    RowSummary,
-    chosen,
-    iso_date,
-    open_data,
-)
+from needlework.haystack_fixtures.documents.data_set import DataSetLayout, RowSummary, chosen, iso_date, open_data
 from needlework.haystack_fixtures.haystacks.documents import cut_middle
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.published import aa_lcr

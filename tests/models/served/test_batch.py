@@ -10,13 +10,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.models.model import Calibration
-from needlework.models.served.batch import (
-    AnswerFiles,
-    BatchTransport,
-    RequestFiles,
-    cell_id,
-    request_line,
-)
+from needlework.models.served.batch import AnswerFiles, BatchTransport, RequestFiles, cell_id, request_line
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.model import ServedModel
 from tests.loopback import good

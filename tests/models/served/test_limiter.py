@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from needlework.models.event_loop import event_loop, in_thread
 from needlework.models.model import ModelError
 from needlework.models.served.errors import LONGEST_RETRY_AFTER_S, AttemptFault
-from needlework.models.served.limiter import (
-    NEVER_HEARD_S,
-    PATIENCE_S,
-    ROW,
-    RequestLimiter,
-    Retries,
-    Turnstile,
-)
+from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, ROW, RequestLimiter, Retries, Turnstile
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(

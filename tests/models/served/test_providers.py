@@ -82,11 +82,7 @@ BUSY = {"error": {"message": "busy", "details": [{"retryDelay": "0.01s"}]}}
     [
         ("anthropic", [Reply(status=status, error=BUSY, headers={"retry-after": "0.01"}) for status in (429, 529)], 0),
         ("google", [Reply(status=429, error=BUSY)] * 2, 0),
-        (
-            "anthropic",
-            [Reply(broken={"type": "overloaded_error", "message": "Overloaded"})] * 2,
-            0,
-        ),  # streamed
+        ("anthropic", [Reply(broken={"type": "overloaded_error", "message": "Overloaded"})] * 2, 0),  # streamed
         *((kind, [Reply("The co", cut=True)], 1) for kind in ("anthropic", "google")),
     ],
 )
