@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,34 +16,27 @@ from msgspec.structs import replace
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import drop_halves
 from needlework.core.record import FINAL, OutcomeName, Record
-from needlework.core.settings import READ, READ_HELP, Places, Settings
+from needlework.core.settings import BY_KEY, READ, READ_HELP, Places, Settings, Suite
+from needlework.haystack_fixtures.configuration.stored_settings import safe_value
 from needlework.results.gates.decide import gate_lines, gate_rows
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import Gatekeeper, check_gates
-from needlework.results.merge.parts import (
-    RunPart,
-    check_agreement,
-    is_shard,
-    merged_settings,
-    missing_lines,
-    missing_of,
-    parts_of,
-    read_part,
-    selected_of,
-)
+from needlework.results.merge.parts import Missing, RunPart, is_shard, missing_of, parts_of, read_part
 from needlework.results.records import manifest as manifests
 from needlework.results.records.journal import Journal, line_of, read_journal
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
-from needlework.results.records.samples import facts_of_models, latest_by_identity, latest_of_each, windows_of
+from needlework.results.records.samples import facts_of_models, latest_by_identity, latest_of_each, of_tests, windows_of
 from needlework.results.run.finish import Finished, finish, write_step_summary
 from needlework.results.run.session import exit_status, is_void
+from needlework.results.statistics.comparison.provenance import changed_parts, differing_parts
 from needlework.results.statistics.run_report import RunReport, interrupted
 from needlework.results.statistics.tasks import GateRow, selection_words
-from needlework.results.style import counted, encodable, folded, one_line, relative
+from needlework.results.style import counted, encodable, first_few, folded, one_line, relative
 from needlework.results.tables.terminal import Screen, ending, next_line, run_lines, shared_lines, unscored_lines
 
 CONFLICT, MISSING = 1, 3
 _MAX_CONFLICTS = 10  # that are listed
+_MAX_CELLS = 5  # cells that a message names
 
 
 def main(argv: Sequence[str]) -> int:
@@ -284,3 +278,74 @@ def write_merged(
         finished = finish(into, latest, settings, planned=planned, gates=gates, notes=notes, manifest=content)
         manifests.write_manifest(into / MANIFEST, content)
     return finished
+
+
+def selected_of(parts: Sequence[RunPart], records: Sequence[Record]) -> list[Record]:
+    """The records of a merged run that are of its shards' cells; all if a part is no shard."""
+    tests = [part.planned.tests for part in parts if part.planned is not None]
+    return of_tests(records, chain(*tests)) if len(tests) == len(parts) else list(records)
+
+
+def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
+    """A line for each part: the cells that it lacks, and what to do."""
+    for part in missing:
+        trials = counted(part.count, "trial")
+        if not part.begun:
+            yield f"{part.part} is missing ({trials}): run it, with the command of the others"
+            continue
+        cells = first_few(part.cells, _MAX_CELLS)
+        yield f"{part.part} lacks {trials}{f': {cells}' if cells else ''}; run it again: it goes on"
+
+
+def check_agreement(parts: Sequence[RunPart]) -> None:
+    """Refuse parts of different runs. Raises `InputError` with the part and what differs."""
+    first = next((part for part in parts if part.recipe is not None), parts[0])
+    for part in parts:
+        recipes = (part.recipe, first.recipe) if part.recipe else (_planned_recipe(part), _planned_recipe(first))
+        if None not in recipes and recipes[0] != recipes[1]:
+            lines = differing_parts(first.manifest or None, part.manifest or None)
+            lines = [line for line in lines if not line.startswith("versions")][:4] or ["in what no manifest names"]
+            remedy = f"is of another recipe than {first.name}: {'; '.join(lines)}; runs of other options are no parts"
+            remedy += " of one run"
+            if any(line.startswith("base_url: ") for line in lines):
+                remedy += "; --server-id NAME, given to every shard, names servers that are alike"
+            raise InputError("RUN", part.name, f"{remedy} (nothing was written)")
+        if lines := changed_parts(first.manifest, part.manifest):
+            remedy = f"was made of something else than {first.name}: {'; '.join(lines[:4])}; such answers are not of"
+            raise InputError("RUN", part.name, f"{remedy} one model and prompt (nothing was written)")
+
+
+def _planned_recipe(part: RunPart) -> str | None:
+    return None if part.settings is None else manifests.recipe_of(part.settings)
+
+
+def merged_settings(
+    parts: Sequence[Settings], into: Path, gates: Sequence[str], baseline: str | None, places: Places
+) -> Settings:
+    """The first part's settings, with every length, depth and repeat of any part, and without its shard.
+
+    `gates` and `baseline` of the merge replace those of the parts. A baseline of the parts has to lie where `places`
+    allows it.
+    """
+    first = parts[0]
+    if baseline is None and first.baseline is not None and (gates or first.gate):
+        baseline = safe_value(BY_KEY["baseline"], first.baseline, places)
+    return replace(
+        first,
+        suites=tuple(_merged_suite(suites) for suites in zip(*(part.suites for part in parts), strict=True)),
+        shard=None,
+        top_up=0,
+        fresh=False,
+        results_dir=into.parent,
+        run_name=into.name,
+        gate=tuple(gates) or first.gate,
+        baseline=baseline or first.baseline,
+    )
+
+
+def _merged_suite(suites: Sequence[Suite]) -> Suite:
+    axes = {
+        axis: tuple(dict.fromkeys(chain.from_iterable(getattr(suite, axis) for suite in suites)))
+        for axis in ("lengths", "depths", "controls", "variants")
+    }
+    return replace(suites[0], **axes, repeats=max(suite.repeats for suite in suites))

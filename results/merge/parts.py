@@ -1,32 +1,28 @@
-"""The parts of a run: shards, missing trials, whether they belong to one run; `needlework status`: how far each is."""
+"""The parts of a run: shards and missing trials; `needlework status`: how far each is."""
 
 import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from needlework.core.devices import Shard
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.grid import parse_id
 from needlework.core.record import Record
-from needlework.core.settings import BY_KEY, Places, Settings, Suite, check_tree
-from needlework.haystack_fixtures.configuration.stored_settings import safe_value
+from needlework.core.settings import Settings, check_tree
 from needlework.results.records.journal import WAITING_FILES, read_journal, read_waiting
 from needlework.results.records.manifest import manifest_at, recipe_of, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARD_FILE, SHARDS, Planned, read_shard_file
-from needlework.results.records.samples import began, grouped, latest_of_each, name_of_test, of_tests
-from needlework.results.statistics.comparison.provenance import changed_parts, differing_parts
-from needlework.results.style import clock, counted, first_few, folded_table, one_line
+from needlework.results.records.samples import began, grouped, latest_of_each, name_of_test
+from needlework.results.style import clock, folded_table, one_line
 
 _SHARD_NAME = re.compile(r"([0-9]+)-of-([0-9]+)")
-_MAX_CELLS = 5  # cells that a message names
 _HEAD = ("part", "done", "errors", "a minute", "left", "state")
 _WIDE = 1_000  # columns: a line stays in one piece
 
@@ -84,12 +80,6 @@ def read_part(folder: Path) -> RunPart:
     return RunPart(name, folder, manifest, settings, recipe, records, others, read_shard_file(folder))
 
 
-def selected_of(parts: Sequence[RunPart], records: Sequence[Record]) -> list[Record]:
-    """The records of a merged run that are of its shards' cells; all if a part is no shard."""
-    tests = [part.planned.tests for part in parts if part.planned is not None]
-    return of_tests(records, chain(*tests)) if len(tests) == len(parts) else list(records)
-
-
 class Missing(Struct, frozen=True):
     """Planned trials of a part that have no record."""
 
@@ -127,75 +117,10 @@ def absent_shards(parts: Sequence[RunPart]) -> Iterator[Missing]:
             yield Missing(f"{SHARDS}/{Shard(number, len(counts)).name}", counts[number - 1], begun=False)
 
 
-def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
-    """A line for each part: the cells that it lacks, and what to do."""
-    for part in missing:
-        trials = counted(part.count, "trial")
-        if not part.begun:
-            yield f"{part.part} is missing ({trials}): run it, with the command of the others"
-            continue
-        cells = first_few(part.cells, _MAX_CELLS)
-        yield f"{part.part} lacks {trials}{f': {cells}' if cells else ''}; run it again: it goes on"
-
-
 def _portable_test(nodeid: str) -> str:
     """A test's name, the same in whatever folder pytest runs."""
     cell = parse_id(nodeid)
     return f"{name_of_test(nodeid, cell.id)} {cell.id}" if cell else nodeid
-
-
-def check_agreement(parts: Sequence[RunPart]) -> None:
-    """Refuse parts of different runs. Raises `InputError` with the part and what differs."""
-    first = next((part for part in parts if part.recipe is not None), parts[0])
-    for part in parts:
-        recipes = (part.recipe, first.recipe) if part.recipe else (_planned_recipe(part), _planned_recipe(first))
-        if None not in recipes and recipes[0] != recipes[1]:
-            lines = differing_parts(first.manifest or None, part.manifest or None)
-            lines = [line for line in lines if not line.startswith("versions")][:4] or ["in what no manifest names"]
-            remedy = f"is of another recipe than {first.name}: {'; '.join(lines)}; runs of other options are no parts"
-            remedy += " of one run"
-            if any(line.startswith("base_url: ") for line in lines):
-                remedy += "; --server-id NAME, given to every shard, names servers that are alike"
-            raise InputError("RUN", part.name, f"{remedy} (nothing was written)")
-        if lines := changed_parts(first.manifest, part.manifest):
-            remedy = f"was made of something else than {first.name}: {'; '.join(lines[:4])}; such answers are not of"
-            raise InputError("RUN", part.name, f"{remedy} one model and prompt (nothing was written)")
-
-
-def _planned_recipe(part: RunPart) -> str | None:
-    return None if part.settings is None else recipe_of(part.settings)
-
-
-def merged_settings(
-    parts: Sequence[Settings], into: Path, gates: Sequence[str], baseline: str | None, places: Places
-) -> Settings:
-    """The first part's settings, with every length, depth and repeat of any part, and without its shard.
-
-    `gates` and `baseline` of the merge replace those of the parts. A baseline of the parts has to lie where `places`
-    allows it.
-    """
-    first = parts[0]
-    if baseline is None and first.baseline is not None and (gates or first.gate):
-        baseline = safe_value(BY_KEY["baseline"], first.baseline, places)
-    return replace(
-        first,
-        suites=tuple(_merged_suite(suites) for suites in zip(*(part.suites for part in parts), strict=True)),
-        shard=None,
-        top_up=0,
-        fresh=False,
-        results_dir=into.parent,
-        run_name=into.name,
-        gate=tuple(gates) or first.gate,
-        baseline=baseline or first.baseline,
-    )
-
-
-def _merged_suite(suites: Sequence[Suite]) -> Suite:
-    axes = {
-        axis: tuple(dict.fromkeys(chain.from_iterable(getattr(suite, axis) for suite in suites)))
-        for axis in ("lengths", "depths", "controls", "variants")
-    }
-    return replace(suites[0], **axes, repeats=max(suite.repeats for suite in suites))
 
 
 def main(argv: Sequence[str]) -> int:
