@@ -90,6 +90,12 @@ class TaskAverage(Struct, frozen=True):
     missing: tuple[str, ...]  # incomplete tasks: `tpo 3 of 269`
 
 
+def score_tasks(sources: Iterable[tuple[LevalTask, Answers]]) -> list[TaskScores]:
+    """The scores of files, in the order of the published tables, those of one's own behind them."""
+    order = {name: position for position, name in enumerate(LEVAL_TASKS)}
+    return sorted(starmap(score_task, sources), key=lambda scores: order.get(scores.task.name, len(order)))
+
+
 def score_task(task: LevalTask, source: Answers) -> TaskScores:
     """Score every row by both rules. Raises `InputError` without the package that a rule needs."""
     references, answers = _references(task, source), [row.answer for row in source.rows]
@@ -349,7 +355,7 @@ def run(options: argparse.Namespace) -> None:
         if first is not source:
             remedy = f"{source.model} has {task.name} in {first.path} too: give one of them"
             raise InputError("PREDICTIONS", path, remedy)
-    scored = in_published_order(starmap(score_task, sources.values()))
+    scored = score_tasks(sources.values())
     models = dict(sorted(grouped(scored, lambda scores: scores.source.model).items()))
     if options.out is not None:
         write_whole(options.out, json_bytes(report_object(models)))
@@ -360,9 +366,3 @@ def run(options: argparse.Namespace) -> None:
         print(one_line(f"passed over: {path} (its name is no task's)"))
     if options.out is not None:
         print(f"written to {options.out}")
-
-
-def in_published_order(tasks: Iterable[TaskScores]) -> list[TaskScores]:
-    """Tasks in the order of the published tables, those of one's own behind them."""
-    order = {name: position for position, name in enumerate(LEVAL_TASKS)}
-    return sorted(tasks, key=lambda scores: order.get(scores.task.name, len(order)))

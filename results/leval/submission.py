@@ -23,15 +23,7 @@ from needlework.results.files.csv_files import table_text
 from needlework.results.files.json_files import json_bytes
 from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import SUFFIX, read_answers
-from needlework.results.leval.scores import (
-    TaskScores,
-    in_published_order,
-    legend,
-    main_metric,
-    report_object,
-    score_task,
-    table_lines,
-)
+from needlework.results.leval.scores import TaskScores, legend, main_metric, report_object, score_tasks, table_lines
 from needlework.results.records.samples import by_test, object_of, windows_of
 from needlework.results.style import first_few, natural, one_line
 from needlework.scoring.leval.overlap import PUBLISHED
@@ -176,12 +168,10 @@ def _add(entry: SubmissionRow, record: Record) -> None:
 
 def _scored(folder: Path, entry: SubmissionRow) -> list[TaskScores]:
     """L-Eval's tasks scored from the very files that were written."""
-    scored = []
-    for path in entry.rows:
-        task = LEVAL_TASKS.get(Path(path).name.removesuffix(SUFFIX))
-        if task and path.startswith(("exam_eval/", "ngram_eval/")):
-            scored.append(score_task(task, read_answers(folder / "Predictions" / path, task=task)))
-    return in_published_order(scored)
+    for_rules = [path for path in entry.rows if path.startswith(("exam_eval/", "ngram_eval/"))]
+    tasks = {path: LEVAL_TASKS.get(Path(path).name.removesuffix(SUFFIX)) for path in for_rules}
+    files = ((task, folder / "Predictions" / path) for path, task in tasks.items() if task)
+    return score_tasks((task, read_answers(path, task=task)) for task, path in files)
 
 
 def _tables(

@@ -18,7 +18,6 @@ from needlework.core.errors import InputError, printable
 from needlework.core.files import write_whole
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import (
-    STATUSES,
     DocumentQuestion,
     Rows,
     is_decided,
@@ -28,7 +27,7 @@ from needlework.haystack_fixtures.documents.questions import (
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
 from needlework.models.judge import CommandJudge
 from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, open_asked, question_to
-from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
+from needlework.results.questions.evidence import ORDER, CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
 from needlework.results.questions.make import add_shared_arguments, corrected, folder_lines, json_values, replies_beside
 from needlework.results.tables.terminal import aligned
 from needlework.scoring.scorers.documents import documents_score
@@ -194,13 +193,13 @@ def _is_replied(_question: JudgeQuestion, replied: Replied) -> dict[str, bool]:
 
 def _count_lines(checked: Sequence[CheckedQuestion], rows: Rows) -> Iterator[str]:
     counts: Counter[str] = Counter(row.status for row in checked)
-    yield from aligned([("status", "questions"), *((status, str(counts[status])) for status in STATUSES)], names=1)
+    yield from aligned([("status", "questions"), *((status, str(counts[status])) for status in ORDER)], names=1)
     reasons: Counter[tuple[str, str]] = Counter(
         kind for row in checked for kind in {(reason.status, reason.kind) for reason in row.reasons}
     )
     if reasons:
         yield "why, and how many (a question may have several reasons):"
-    for (status, kind), count in sorted(reasons.items(), key=lambda item: (STATUSES.index(item[0][0]), -item[1])):
+    for (status, kind), count in sorted(reasons.items(), key=lambda item: (ORDER.index(item[0][0]), -item[1])):
         yield f"- {status}, {kind}: {count}"
     if decided := sum(map(is_decided, rows.values())):
         yield f"decisions of people: {decided}; they count whatever the check says"

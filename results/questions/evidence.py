@@ -20,7 +20,7 @@ from needlework.scoring.plain_text import content_words, find_whole, normalize, 
 
 Status = Literal["accept", "review", "reject"]
 SUPPORT = 0.6  # of the answer's content words: what stands in its document at least
-_ORDER: tuple[Status, ...] = ("accept", "review", "reject")
+ORDER: tuple[Status, ...] = ("accept", "review", "reject")
 
 
 class Reason(Struct, frozen=True):
@@ -46,7 +46,7 @@ class CheckedQuestion(Struct, frozen=True):
     @property
     def status(self) -> Status:
         """The worst status of its reasons."""
-        return max((reason.status for reason in self.reasons), key=_ORDER.index, default="accept")
+        return max((reason.status for reason in self.reasons), key=ORDER.index, default="accept")
 
     def with_more(self, facts: Mapping[str, Any], *reasons: Reason) -> CheckedQuestion:
         """A copy with further facts and reasons."""

@@ -29,14 +29,7 @@ from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import GAPS, Rows, gap_rows, question_file, rows_before
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.models.judge import CommandJudge
-from needlework.results.judging.ask import (
-    JudgeQuestion,
-    add_asking_arguments,
-    ask_all,
-    open_asked,
-    question_to,
-    run_asking,
-)
+from needlework.results.judging import ask
 from needlework.scoring.plain_text import normalize
 
 if TYPE_CHECKING:
@@ -97,7 +90,7 @@ def main(argv: Sequence[str]) -> int:
     for name, step in steps.items():
         step.add_arguments(parsers.add_parser(name, help=step.ABOUT, description=step.__doc__))
     options = parser.parse_args(argv)
-    return run_asking(f"questions {options.step}", lambda: int(steps[options.step].run(options)))
+    return ask.run_asking(f"questions {options.step}", lambda: int(steps[options.step].run(options)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
         if options.model is None:
             raise InputError("--model", "", f"name the model that writes: --model SPEC, or take --template {GAPS}")
         template = load_template(options.template)
-        with closing(open_asked(options, "model", reply_budget(options.per_document))) as model:
+        with closing(ask.open_asked(options, "model", reply_budget(options.per_document))) as model:
             written = write_questions(chosen, model, template, options.per_document, replies)
     if not written.rows:
         reason = f" ({written.failed[0][0]!r}: {written.failed[0][1]})" if written.failed else ""
@@ -148,7 +141,7 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model-arg", action="append", default=[], metavar="KEY=VALUE", help="as in pytest, repeatable")
     add("--base-url", metavar="URL", help="address of the model's server, ending in /v1")
     add("--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]")
-    add_asking_arguments(parser, "OUT.replies.jsonl")
+    ask.add_asking_arguments(parser, "OUT.replies.jsonl")
     add("--list-left-out", action="store_true", help=f"list every file that is no document [the first {_SHOWN}]")
 
 
@@ -208,10 +201,10 @@ def write_questions(
     for document in chosen.documents:
         text = model.shortened(document.text, "".join(template.render("", count)))
         about = {"model": model.identity.get("spec"), "document": document.name}
-        questions[document.name] = question_to(model, *template.render(text, count), about)
+        questions[document.name] = ask.question_to(model, *template.render(text, count), about)
         if text != document.text:
             shortened.append(document.name)
-    all_replies = ask_all(
+    all_replies = ask.ask_all(
         questions.values(),
         model,
         read,
@@ -232,7 +225,7 @@ def write_questions(
     return WrittenQuestions(_joined(chosen, rows), tuple(failed), tuple(shortened), all_replies.count)
 
 
-def corrected(question: JudgeQuestion, problem: str) -> str:
+def corrected(question: ask.JudgeQuestion, problem: str) -> str:
     """The words of a question after a reply that could not be read."""
     return f"{question.user}\n\nA reply to this could not be used: {problem}. Reply with the JSON alone."
 
