@@ -197,19 +197,17 @@ def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
     rows = []
     for name, tasks, metric in _AVERAGES:
         present = [by_name[task] for task in tasks if task in by_name]
+        if not present:
+            continue
         counts = {task: len(by_name[task].source.rows) if task in by_name else 0 for task in tasks}
-        missing = tuple(
-            f"{task} {count} of {LEVAL_TASKS[task].expected}"
-            for task, count in counts.items()
-            if task not in by_name or not by_name[task].complete
-        )
-        if present:
-            shares = dict.fromkeys(RULES, Share(None))
-            for rule in () if missing else RULES:
-                of_tasks = [scores.means[metric or main_metric(scores.task)][rule].score for scores in present]
-                shares[rule] = weighted_mean(of_tasks)
-            expected = sum(LEVAL_TASKS[task].expected for task in tasks)
-            rows.append(TaskAverage(name, len(tasks), shares, sum(counts.values()), expected, missing))
+        expected = {task: LEVAL_TASKS[task].expected for task in tasks}
+        whole = {scores.task.name for scores in present if scores.complete}
+        missing = tuple(f"{task} {counts[task]} of {expected[task]}" for task in tasks if task not in whole)
+        means = [scores.means.get(metric or main_metric(scores.task), {}) for scores in present]
+        shares = {
+            rule: Share(None) if missing else weighted_mean([mean[rule].score for mean in means]) for rule in RULES
+        }
+        rows.append(TaskAverage(name, len(tasks), shares, sum(counts.values()), sum(expected.values()), missing))
     return rows
 
 

@@ -14,7 +14,7 @@ from needlework.scoring.folding import phrases
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
-from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
+from needlework.scoring.plain_text import Span, find_whole, flatten, normalize, normalize_lines, normalize_value
 from needlework.scoring.scores import Details, Reference, Score, Verdict, expected_text, rule
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
@@ -270,14 +270,12 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
     """The labels that stand in a text, the longest where they overlap, but for denied ones."""
     table = {label: (label, *_POLAR.get(label, ()), *(_NUMBERS.get(label, ()) if spelled else ())) for label in labels}
     spans = [(span, label) for label, words in table.items() for word in words for span in find_whole(text, word)]
-    longest: list[tuple[int, int]] = []
-    named: set[str] = set()
-    for span, label in sorted(spans, key=lambda pair: pair[0].start - pair[0].end):
-        if not any(low <= span.start and span.end <= high for low, high in longest):
-            longest.append(span)
-            if polar or not is_negated(text, *span):
-                named.add(label)
-    return named
+
+    def is_part(span: Span) -> bool:
+        return any(other != span and other.start <= span.start and span.end <= other.end for other, _ in spans)
+
+    whole = [(span, label) for span, label in spans if not is_part(span)]
+    return {label for span, label in whole if polar or not is_negated(text, *span)}
 
 
 # A letter counts where it stands alone and is not denied; `the answer is C` and a box beat labels, and labels
