@@ -93,14 +93,14 @@ def judge_group(
     names = [trial_of(record).sample_name for record in counted]
     worst = 0.0 if gate.paired or gate.is_floor else 1.0
     scores = [record.score if record.score is not None else worst for record in counted]
-    if not gate.paired:
-        return _judge_interval(gate, verdict, paired.Evidence(counts_of(scores, names), exact_ends), look, groups)
-    drops = [before - score for (_, before), score in zip(pairs, scores, strict=True)]
-    if gate.metric == "drop" or verdict.certain:
-        return _judge_interval(
-            gate, verdict, paired.Evidence(counts_of(drops, names), paired.difference_ends), look, groups
-        )
-    return _judge_not_worse(gate, verdict, drops, names, fsum(before for _, before in pairs) / len(pairs), groups)
+    evidence = paired.Evidence(counts_of(scores, names), exact_ends)
+    if gate.paired:
+        drops = [before - score for (_, before), score in zip(pairs, scores, strict=True)]
+        evidence = paired.Evidence(counts_of(drops, names), paired.difference_ends)
+        if gate.metric == "not worse" and not verdict.certain:
+            base = fsum(before for _, before in pairs) / len(pairs)
+            return _judge_not_worse(gate, verdict, drops, names, base, groups)
+    return _judge_interval(gate, verdict, evidence, look, groups)
 
 
 def _window_before(baseline: Baseline | None, records: Sequence[Record]) -> int | None:

@@ -71,8 +71,7 @@ class Gatekeeper:
         self._checked: set[str] = set()  # models
         self._looks: dict[tuple[int, str], _Look] = {}  # by the gate's index and the group
         self._added: set[Cell] = set()  # further trials
-        self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
-        self._repeats: dict[Cell, int] = {}
+        self._repeats: dict[Cell, int] = {}  # of every cell, at repeat 0, in the run's order
         self._spread: dict[Cell, Series] = {}  # of --depths spread, by cell without depth and repeat
         trials = [(record.model, cell_of_record(record)) for record in merged]
         for series in grid:
@@ -80,13 +79,11 @@ class Gatekeeper:
                 first = replace(cell, repeat=0)
                 if series.suite.spread and cell.depth is not None:
                     self._spread[replace(first, depth=None)] = series
-                self._models[first] = series.model
                 # Under --depths spread a cell has a few of the repeats; further ones begin after all.
                 last = series.suite.repeats if series.suite.spread else cell.repeat + 1
                 self._repeats[first] = max(self._repeats.get(first, 0), last)
-        for first, model in self._models.items():
-            trials += [(model, replace(first, repeat=repeat)) for repeat in range(self._repeats[first])]
-        self._order = {cell: number for number, cell in enumerate(self._models)}
+            trials += [(series.model, cell) for cell in series.cells]
+        self._order = {cell: number for number, cell in enumerate(self._repeats)}
         self._baseline = None
         if settings.baseline is not None:
             path = Path(settings.baseline).expanduser()
