@@ -12,14 +12,11 @@ if TYPE_CHECKING:
     from needlework.scoring.registry import scorer_named, scorer_of
     from needlework.scoring.scores import Reference, Score, Scorer
 
-_HOME = {
-    **dict.fromkeys(("Reference", "Score", "Scorer"), "needlework.scoring.scores"),
-    **dict.fromkeys(("scorer_named", "scorer_of"), "needlework.scoring.registry"),
-}
 __all__ = ["Reference", "Score", "Scorer", "scorer_named", "scorer_of"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    home = "registry" if name.startswith("scorer_") else "scores"
+    return getattr(import_module(f"needlework.scoring.{home}"), name)

@@ -44,23 +44,22 @@ def scorer_of_run(name: str, judging: Judging, strategy: str, *, absent: bool = 
     if is_rule or not (by_judge or strategy in ("llm", "llm_recall")):
         return scorer_named(rule), False
     judge = judge_scorer(judging, style)
-    return (_recall_scorer(scorer_named(rule), judge) if strategy == "llm_recall" else judge), True
+    if strategy != "llm_recall":
+        return judge, True
+    by_rule = scorer_named(rule)
+    return replace(by_rule, name=f"{rule}+{judge.name}", judge=partial(_greater_score, by_rule, judge)), True
 
 
-def _recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
-    """Make the scorer that asks the judge only below the rule's full score, and takes the greater."""
-
-    def score(answer: str, reference: Reference) -> Score:
-        by_rule = rule.judge(answer, reference)
-        if by_rule.value > _ENOUGH and by_rule.verdict != "unclear":
-            return replace(by_rule, details={**by_rule.details, "rule": by_rule.verdict})
-        ruled = judge.judge(answer, reference)
-        undecided = "unclear" in (by_rule.verdict, ruled.verdict)
-        better = ruled if ruled.value > by_rule.value or undecided else by_rule
-        why = f"{ruled.why} (by rule: {by_rule.why or by_rule.verdict})"
-        return replace(better, why=why, details={**by_rule.details, **ruled.details, "rule": by_rule.verdict})
-
-    return Scorer(f"{rule.name}+{judge.name}", rule.version, score, rule.whole)
+def _greater_score(rule: Scorer, judge: Scorer, answer: str, reference: Reference) -> Score:
+    """The greater of both scores; the judge is asked only below the rule's full score."""
+    by_rule = rule.judge(answer, reference)
+    if by_rule.value > _ENOUGH and by_rule.verdict != "unclear":
+        return replace(by_rule, details={**by_rule.details, "rule": by_rule.verdict})
+    ruled = judge.judge(answer, reference)
+    undecided = "unclear" in (by_rule.verdict, ruled.verdict)
+    better = ruled if ruled.value > by_rule.value or undecided else by_rule
+    why = f"{ruled.why} (by rule: {by_rule.why or by_rule.verdict})"
+    return replace(better, why=why, details={**by_rule.details, **ruled.details, "rule": by_rule.verdict})
 
 
 def ruling_key(judging: Judging, scorer: str, answer: str) -> str:
