@@ -201,7 +201,10 @@ def run_configurations(
         if run.error:
             end = f"{run.error} ({duration}; {relative(configuration.log)})"
         line.message(f"{label}: {end}")
-    runs = {configuration.label: _read(configuration.folder) for configuration in configurations}
+    runs: dict[str, Run | None] = {configuration.label: None for configuration in configurations}
+    for configuration in configurations:
+        with suppress(InputError):  # it has written no files
+            runs[configuration.label] = read_run(configuration.folder)
     rows = compare_named(runs, {label: run.error for label, run in ended.items()})
     further = sections(rows, runs)
     print("", *section_lines(further), *([""] if further else []), *comparison_lines(rows), "", sep="\n")
@@ -211,13 +214,6 @@ def run_configurations(
     if fail_if_worse and any(row.is_worse for row in rows):
         codes.add(1)
     return next((code for code in _EXIT_CODES if code in codes), 0)
-
-
-def _read(run_folder: Path) -> Run | None:
-    """The files that a run has written; `None` where there are none."""
-    with suppress(InputError):
-        return read_run(run_folder)
-    return None
 
 
 def _write(

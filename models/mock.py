@@ -34,8 +34,7 @@ class MockArgs:
     window: Annotated[int, Meta(ge=1)] | None = None
 
 
-Curve = tuple[tuple[int, float], ...]
-"""Lengths in tokens, ascending, each with the chance of a hit, 0..1."""
+Curve = tuple[tuple[int, float], ...]  # lengths in tokens, ascending, each with the chance of a hit, 0..1
 
 
 def parse_curve(option: str, text: str) -> Curve:

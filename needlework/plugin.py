@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from needlework.core.files import replace_closed_streams
-from needlework.pytest_plugin import collection, hookspecs, latency, modes, options, reports, session
+from needlework.pytest_plugin import collection, devices, hookspecs, latency, modes, options, reports, session
 
 # pytest calls hooks of one name in the reverse of this order, but for those that ask to be first or last.
-PARTS = (options, session, collection, modes, latency, reports)
+PARTS = (options, session, devices, collection, modes, latency, reports)
 
 
 def pytest_addhooks(pluginmanager: Any) -> None:

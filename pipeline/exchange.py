@@ -20,8 +20,7 @@ from needlework.models.served.calibration import tokens_read
 OTHER_SERVER = "server_changed"
 """Flag of an answer that was asked for again: another server at this address gave the stored one."""
 
-NOT_ASKED = Response()
-"""Stands for the response of a skipped trial."""
+NOT_ASKED = Response()  # stands for the response of a skipped trial
 
 
 @dataclass(frozen=True, slots=True)

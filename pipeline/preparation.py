@@ -18,8 +18,7 @@ from needlework.models.specs import runs_here
 from needlework.models.tokenizers.tokenizer import approximation
 from needlework.pipeline.engine import Engine
 
-SeriesName = tuple[str, str, str]
-"""Task, needle and model of a series of cells."""
+SeriesName = tuple[str, str, str]  # task, needle and model of a series of cells
 
 
 def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:

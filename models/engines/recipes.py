@@ -17,8 +17,7 @@ HERE = Path(__file__).parent
 _SECRET = re.compile(r"(?i)(^|[_-])(api_?key|key|token|secret|password|authorization)$")
 _SLOW_S = 1800.0  # large weights come from a hub, or from a slow disk
 Word = Literal["window", "dtype", "kv-dtype", "tensor-parallel", "prefix-caching", "chat-template"]
-WORDS: tuple[Word, ...] = get_args(Word)
-"""What may be said to every engine in the same words, if its recipe knows how."""
+WORDS: tuple[Word, ...] = get_args(Word)  # what may be said to every engine in the same words, if its recipe knows how
 Say = str | tuple[str, ...] | dict[str, tuple[str, ...]]
 
 

@@ -4,6 +4,7 @@ import glob
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BufferedWriter
@@ -181,7 +182,7 @@ class RequestFiles:
             limit = f"a request of {len(data):,} bytes is more than a file may have; raise --batch-limits"
             raise InputError(_OUT, self._path, limit)
         is_full = self._requests >= self._most_requests or self._bytes + len(data) > self._most_bytes
-        try:
+        with self._writing():
             if self._file is None or is_full or self._group != (model, line["url"]):
                 self.close()
                 number = len(self.files) + 1
@@ -189,8 +190,6 @@ class RequestFiles:
                 self._file = self.files[-1].with_name(self.files[-1].name + _HALF).open("wb")
                 self._group, self._requests, self._bytes = (model, line["url"]), 0, 0
             self._file.write(data)
-        except OSError as error:
-            raise self._unwritable(error) from None
         self._requests += 1
         self._bytes += len(data)
 
@@ -199,15 +198,17 @@ class RequestFiles:
         if self._file is None:
             return
         path = self.files[-1]
-        try:
+        with self._writing():
             self._file.close()
             path.with_name(path.name + _HALF).replace(path)
-        except OSError as error:
-            raise self._unwritable(error) from None
         self._file = None
 
-    def _unwritable(self, error: OSError) -> InputError:
-        return InputError(_OUT, self.files[-1], f"cannot be written ({error.strerror})")
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(_OUT, self.files[-1], f"cannot be written ({error.strerror})") from None
 
 
 class BatchTransport(Transport):

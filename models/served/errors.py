@@ -138,12 +138,6 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s
             return AttemptFault("protocol", f"{type(error).__name__}: {error}")
 
 
-def crowded(fault: AttemptFault, room: str) -> AttemptFault:
-    """The fault of a prompt that only lacks room beside others, to be asked alone. `room`: proof that it fits."""
-    message = f"no room for this prompt, though {room}: {fault.message}"
-    return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded")
-
-
 _RETRY_DELAY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")  # Google's `RetryInfo`
 
 

@@ -116,11 +116,6 @@ class RequestLimiter:
         """The number of attempts in a row without a sign of life from the server."""
         return self._streak if self._state == "silent" else 0
 
-    @property
-    def outage(self) -> bool:
-        """Whether the server shows no sign of life, so that a failure says nothing about the request."""
-        return self.silent >= ROW
-
     def given_up(self, now: float, took_s: float) -> bool:
         """Whether the server has been silent or failing for too long. `took_s`: seconds of the last attempt.
 
@@ -173,7 +168,8 @@ class Retries:
             self.refused_s += pause_s
             patience_s = UNANSWERED_S if server and not server.has_answered and not fault.retry_after_s else REFUSED_S
             return pause_s if self.refused_s <= patience_s else None
-        self.counted += not (server and server.outage and fault.sign in ("down", "gone"))
+        # Where the server shows no sign of life, a failure says nothing about the request.
+        self.counted += not (server and server.silent >= ROW and fault.sign in ("down", "gone"))
         return pause_s if self.counted <= self.allowed else None
 
 

@@ -20,7 +20,7 @@ from needlework.models.served.connection import (
     check_for_batch,
     served_options,
 )
-from needlework.models.served.errors import AttemptFault, AttemptResult, crowded
+from needlework.models.served.errors import AttemptFault, AttemptResult
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.limiter import Passage, Retries, Turnstile, news_line, outage_text
 from needlework.models.served.providers import AnthropicTransport, GoogleTransport, OpenAISdkTransport
@@ -130,7 +130,9 @@ class ServedModel:
             if isinstance(outcome, Response):
                 outcome = checked_by_budget(outcome, request, self.tokenizer)
             elif outcome.too_long and (room := self._has_room(request)):
-                outcome = crowded(outcome, room)
+                # It only lacks room beside others: to be asked alone.
+                why = f"no room for this prompt, though {room}: {outcome.message}"
+                outcome = replace(outcome, kind="server", message=why, too_long=False, retry=True, sign="crowded")
         finally:
             fault = outcome if isinstance(outcome, AttemptFault) else None
             wait_s = fault.retry_after_s if fault and fault.sign == "busy" and fault.retry else None

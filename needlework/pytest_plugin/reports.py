@@ -153,8 +153,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Genera
         stats["error"] = errors
 
 
-Shown = tuple[str, str, str, str]
-"""A test in the terminal: category, letter, words, colour."""
+Shown = tuple[str, str, str, str]  # a test in the terminal: category, letter, words, colour
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,6 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
         cell = parse_id(nodeid)
         return nodeid if cell is None else f"{nodeid.partition('[')[0]}[{cell.haystack_id}]"
 
-    def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
-        return sum(map(len, workload.values()))
-
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
         """Take note of what a worker has collected; one that replaces a dead worker must have the same tests."""
         if self.collection_is_completed and list(collection) != self.collection:

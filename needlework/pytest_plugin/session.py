@@ -91,8 +91,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{task.name}: {task.about}")
     for family in dict.fromkeys(task.family for task in state.tasks.values() if task.family):
         config.addinivalue_line("markers", f"{family}: every task of this family")
-    if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(devices, "needlework-devices")
     if state.serving is not None and not is_worker(config):
         config.pluginmanager.register(ServerOfRun(config, state.serving), "needlework-server")
     settings = state.settings
