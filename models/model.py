@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_type_hints, runtime_checkable
 
@@ -243,12 +244,16 @@ def read_args(kind: type[Arguments], args: Mapping[str, str]) -> Arguments:
     return kind(**{name: read_value(hints[name], f"--model-arg {name}", value) for name, value in args.items()})
 
 
+def json_of(text: str | bytes) -> Any:
+    """The value of a JSON text; `None` for anything else."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return None
+
+
 def json_object(option: str, value: str) -> dict[str, object]:
     """A JSON object. Its fields may be keys, so that it is never shown."""
-    try:
-        table = json.loads(value)
-    except (ValueError, RecursionError):
-        table = None
+    table = json_of(value)
     if not isinstance(table, dict):
         raise InputError(option, "...", 'is not a JSON object, such as {"factor": 4.0}')
     return table

@@ -14,7 +14,7 @@ from typing import Any
 from needlework.core.errors import InputError, printable
 from needlework.core.grid import Cell
 from needlework.core.redact import Redactor, without_credentials
-from needlework.models.model import ModelError, Request, Response
+from needlework.models.model import ModelError, Request, Response, json_of
 from needlework.models.served.calibration import layout_of, new_short_requests
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.errors import AttemptFault, AttemptResult, HttpError, fault_of, fault_of_status
@@ -132,10 +132,7 @@ def _lines_of(path: Path) -> list[bytes]:
 
 def _answer_of(line: bytes) -> tuple[str, BatchAnswer] | None:
     """The id and answer of a line; `None` where it has none."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+    row = json_of(line)
     if not isinstance(row, dict) or not isinstance(custom_id := row.get("custom_id"), str):
         return None
     response, error = row.get("response"), row.get("error")

@@ -1,6 +1,5 @@
 """Replies of a server: one JSON object, or server-sent events."""
 
-import json
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -8,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from needlework.models.model import Request, Response, part_reasoning
+from needlework.models.model import Request, Response, json_of, part_reasoning
 from needlework.models.served.errors import HangUpError, ServerSaidError, UnreadableError
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -18,11 +17,9 @@ Translate = Callable[[dict[str, Any]], dict[str, Any]]
 
 def read_body(body: bytes, prompt: str, translate: Translate = dict) -> Response:
     """Read an answer that is one JSON object. Raises `UnreadableError`, `HangUpError`, `ServerSaidError`."""
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
+    if (data := json_of(body)) is None:
         shown = " ".join(body[:200].decode("utf-8", "replace").split())
-        raise UnreadableError(f"the answer is not JSON: {shown!r}") from None
+        raise UnreadableError(f"the answer is not JSON: {shown!r}")
     parts = _Parts(translate)
     parts.add(data)
     return parts.response(prompt)
@@ -83,10 +80,7 @@ class Events:
         if data == "[DONE]":
             self._ended = True
             return
-        try:
-            event = json.loads(data)
-        except (ValueError, RecursionError):
-            event = None
+        event = json_of(data)
         if self._event == "error":
             raise ServerSaidError(error_in(event) or event if isinstance(event, dict) else {"message": data})
         self._data = data if event is None else ""

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from needlework.core.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
-from needlework.models.model import Request, Response, starts_answer
+from needlework.models.model import Request, Response, json_of, starts_answer
 from needlework.models.served.connection import PROVIDERS, ServedOptions, ServerOptions, address, is_loopback
 from needlework.models.served.errors import (
     AttemptFault,
@@ -145,10 +145,10 @@ class HttpTransport(Transport):
             reply = self.http.send("GET" if data is None else "POST", url, data, Allowed(wait_s, wait_s), _LARGEST)
             if reply.status in _NOT_READY:
                 raise UnreachableError(f"HTTP {reply.status}")
-            return json.loads(reply.body) if reply.status == 200 else None
+            return json_of(reply.body) if reply.status == 200 else None
         except TimeoutError:
             raise UnreachableError("no answer in time") from None
-        except (HangUpError, UnreadableError, ValueError, RecursionError):
+        except (HangUpError, UnreadableError):
             return None
 
     async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
@@ -187,10 +187,7 @@ async def _http_error(answer: HttpExchange) -> HttpError:
     with suppress(HangUpError, UnreadableError, TimeoutError):
         page = await answer.read_whole()
     text = page[:_ERROR_BYTES].decode("utf-8", "replace")
-    body: object = None
-    with suppress(ValueError, RecursionError):
-        body = json.loads(text)
-    return HttpError(answer.status, body, text, answer.headers)
+    return HttpError(answer.status, json_of(text), text, answer.headers)
 
 
 class OpenAITransport(HttpTransport):

@@ -199,10 +199,7 @@ class Recorder:
         progress = self._config.pluginmanager.get_plugin(PROGRESS)
         if isinstance(progress, ProgressLine):
             progress.further([cell.length for cell in cells])
-        writer = self._config.get_terminal_writer()
-        if writer.width_of_current_line:
-            writer.line()
-        writer.line(line)
+        run_state(self._config).write_line(line)
         return cells
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
