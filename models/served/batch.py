@@ -19,8 +19,8 @@ from needlework.models.served.calibration import layout_of, new_short_requests
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.errors import AttemptFault, AttemptResult, HttpError, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.probes import Window
 from needlework.models.served.reply import read_body, table_of
+from needlework.models.served.server_facts import Window
 from needlework.models.served.transport import Dialect, Transport, body_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 

@@ -21,8 +21,8 @@ from needlework.models.served.errors import (
     fault_of_status,
 )
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.probes import Window
 from needlework.models.served.reply import Events, count, read_body, table_of
+from needlework.models.served.server_facts import Window
 from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport
 
 LEAST_THINKING = 1024  # tokens; what Anthropic takes

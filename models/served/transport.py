@@ -25,8 +25,8 @@ from needlework.models.served.errors import (
     fault_of_status,
 )
 from needlework.models.served.http_client import Allowed, HttpClient, HttpExchange
-from needlework.models.served.probes import Window, discover_window, who_answers
 from needlework.models.served.reply import Events, count, list_of, read_body, table_of
+from needlework.models.served.server_facts import Window, discover_window, who_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class HttpTransport(Transport):
         return parts._replace(path=parts.path.rstrip("/") + path, query="").geturl()
 
     def fetch(self, url: str, body: Mapping[str, Any] | None = None, wait_s: float = _QUICK_S) -> Any:
-        """See `probes.Fetch`: of this server alone, and without redirects."""
+        """See `server_facts.Fetch`: of this server alone, and without redirects."""
         data = None if body is None else json.dumps(body).encode()
         try:
             reply = self.http.send("GET" if data is None else "POST", url, data, Allowed(wait_s, wait_s), _LARGEST)

@@ -3,8 +3,7 @@
 import pytest
 
 from needlework.models.served.errors import UnreachableError
-from needlework.models.served.probes import Window, discover_window, fingerprint, who_answers
-from needlework.models.served.server_facts import same_model
+from needlework.models.served.server_facts import Window, discover_window, fingerprint, same_model, who_answers
 
 ROOT = "http://127.0.0.1:8000"
 PROPS = "/props?model=m&autoload=false"
