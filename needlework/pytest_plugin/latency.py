@@ -8,8 +8,8 @@ This is the one file that touches its private names (`config._benchmarksession`,
 import os
 import shlex
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,27 +27,6 @@ _MEASURES: Mapping[str, Callable[[Record], float | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyGroup:
-    """Seconds of one measure of one (model, task, length), as pytest-benchmark reads a fixture."""
-
-    group: str
-    param: str  # with the model where a run has several only, so that runs of two models can be compared
-    params: Mapping[str, Any]
-    extra_info: Mapping[str, Any]
-    seconds: tuple[float, ...]
-    cprofile_stats: None = None
-    has_error: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.group}[{self.param}]"
-
-    @property
-    def fullname(self) -> str:
-        return f"needlework::{self.name}"
-
-
 def benchmark_asked(config: pytest.Config) -> bool:
     """Whether an option of pytest-benchmark was given, and none that switches its measuring off."""
     for off, on in (("benchmark_skip", "benchmark_only"), ("benchmark_disable", "benchmark_enable")):
@@ -57,29 +36,35 @@ def benchmark_asked(config: pytest.Config) -> bool:
     return any(str(word).startswith(_OPTION) for word in [*words, *config.getini("addopts")])
 
 
-def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
-    """Times of this session's answers by measure, model, task and length, without replayed ones."""
+def latency_groups(records: Iterable[Record]) -> list[SimpleNamespace]:
+    """Times of this session's answers by measure, model, task and length, without replayed ones.
+
+    Each as pytest-benchmark reads a fixture, with its `seconds`.
+    """
     groups: dict[tuple[str, str, int], list[Record]] = {}
     for record in sorted(records, key=lambda record: record.id):
         if latency_of(record) is not None and not record.timing.replayed:
             groups.setdefault((record.model, record.task_label, record.length), []).append(record)
-    several = len({model for model, _, _ in groups}) > 1
-    return tuple(
-        LatencyGroup(
-            group=measure,
-            param=f"{task}-len{length}" + (f"-{model}" if several else ""),
-            params={"model": model, "task": task, "length": length},
+    several = len({model for model, _, _ in groups}) > 1  # so that runs of two models can be compared
+    fixtures = []
+    for measure, of in _MEASURES.items():
+        for (model, task, length), group_records in sorted(groups.items()):
+            param = f"{task}-len{length}" + (f"-{model}" if several else "")
             # Answers from a shared prefix are faster than the model: whoever compares has to see it.
-            extra_info={
-                "model": model,
-                "cached_prompt_tokens": sum(record.timing.cached_tokens or 0 for record in group_records),
-            },
-            seconds=seconds,
-        )
-        for measure, of in _MEASURES.items()
-        for (model, task, length), group_records in sorted(groups.items())
-        if (seconds := tuple(value for record in group_records if (value := of(record)) is not None))
-    )
+            cached = sum(record.timing.cached_tokens or 0 for record in group_records)
+            fixture = SimpleNamespace(
+                group=measure,
+                name=f"{measure}[{param}]",
+                fullname=f"needlework::{measure}[{param}]",
+                param=param,
+                params={"model": model, "task": task, "length": length},
+                extra_info={"model": model, "cached_prompt_tokens": cached},
+                seconds=tuple(value for record in group_records if (value := of(record)) is not None),
+                cprofile_stats=None,
+                has_error=False,
+            )
+            fixtures += [fixture] if fixture.seconds else []
+    return fixtures
 
 
 def publish_latencies(config: pytest.Config, records: Iterable[Record]) -> None:

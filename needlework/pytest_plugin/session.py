@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -96,9 +96,6 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = state.settings
     if not all(runs_here(spec) for spec in settings.model):
         state.in_flight = 4 * settings.concurrency  # as many as `LookAhead` starts before one is taken
-    if (option := devices.further_option(settings)) and not settings.plan:
-        further = Further(lambda cells: in_order(config, cells), option, adaptive=settings.adaptive is not None)
-        config.pluginmanager.register(further, "needlework-further")
 
 
 def _open_run(config: pytest.Config, state: RunState) -> None:
@@ -153,6 +150,9 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Make what all cells share before workers start, and refuse what every cell would fail on."""
     config, state = session.config, run_state(session.config)
+    further = "" if state.settings.plan else devices.further_option(state.settings)
+    if further and (has_workers(config) or is_worker(config)):
+        raise pytest.UsageError(f"{further}: decides in one process what is asked next: leave out -n")
     if not is_worker(config) or worker_name(config) == _FIRST_WORKER:
         state.terminal = output_of(config, errors=is_worker(config))  # a worker's standard output is a pipe
     if is_worker(config):
@@ -188,13 +188,37 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Close the queue however the loop ends, so that nothing is sent while files are written."""
+    """Run the collected cells, then those that are chosen when these have ended (`--adaptive`, `--top-up`).
+
+    Closes the queue however the loop ends, so that nothing is sent while files are written.
+    """
+    state, collected, hook = run_state(session.config), session.items, session.config.hook
+    settings = state.settings
+    chooses = bool(devices.further_option(settings)) and not settings.plan and not session.config.option.collectonly
+    if chooses and settings.adaptive:  # the collected cells are not run; they only say where cells may be chosen
+        session.items = [item for item in collected if cell_of(item) is None]
+        session.testscollected = len(session.items)
     try:
-        return (yield)
+        done = yield
+        session.items = collected
+        while chooses and (cells := hook.pytest_needlework_more_cells(config=session.config)):
+            _run_further(session, in_order(session.config, cells))
+        return done
     finally:
-        state = run_state(session.config)
+        session.items = collected
         if "queue" in vars(state):
             state.queue.close()
+
+
+def _run_further(session: pytest.Session, cells: Sequence[Cell]) -> None:
+    items = make_items(session.items, cells)
+    run_state(session.config).queue.announce(cells)
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -229,49 +253,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         state.waiting_answers.close()
     if "engine" in vars(state):
         state.engine.close()
-
-
-class Further:
-    """Runs cells that are chosen after the collected ones have ended.
-
-    `option` asks for them; `order` sorts them for sending. `adaptive`: the collected cells are not run; they only say
-    where cells may be chosen.
-    """
-
-    def __init__(self, order: Callable[[Sequence[Cell]], list[Cell]], option: str, *, adaptive: bool) -> None:
-        self._order = order
-        self._option = option
-        self._adaptive = adaptive
-
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        if has_workers(session.config) or is_worker(session.config):
-            raise pytest.UsageError(f"{self._option}: decides in one process what is asked next: leave out -n")
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        collected = session.items
-        if session.config.option.collectonly:
-            return (yield)
-        if self._adaptive:
-            session.items = [item for item in collected if cell_of(item) is None]
-            session.testscollected = len(session.items)
-        try:
-            done = yield
-        finally:
-            session.items = collected
-        while cells := session.config.hook.pytest_needlework_more_cells(config=session.config):
-            self._run(session, self._order(cells))
-        return done
-
-    def _run(self, session: pytest.Session, cells: Sequence[Cell]) -> None:
-        items = make_items(session.items, cells)
-        run_state(session.config).queue.announce(cells)
-        for item, following in zip(items, [*items[1:], None], strict=True):
-            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if session.shouldfail:
-                raise session.Failed(session.shouldfail)
-            if session.shouldstop:
-                raise session.Interrupted(session.shouldstop)
 
 
 def make_items(collected: Sequence[pytest.Item], cells: Sequence[Cell]) -> list[pytest.Item]:
