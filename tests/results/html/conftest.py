@@ -12,6 +12,7 @@ class Browser(Page):
     def __init__(self, driver):
         super().__init__(driver)
         self.text, self.address, self.requests = "", "", []
+        driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})  # whatever window has it
 
     def answer(self, request):
         self.requests.append(request.path)
