@@ -93,8 +93,8 @@ class BackgroundScoring:
         group = self._groups[exchange.cell.task, exchange.scorer]
         if group.waiting is not None:
             group.scorer, waiting, group.waiting = scorer, group.waiting, None
-            for each in filter(None, (link() for link in waiting)):
-                self._start_early(group, each)
+            for alive in filter(None, (link() for link in waiting)):
+                self._start_early(group, alive)
         facts, result = group.started.get(exchange.key, (None, None))
         if scorer != group.scorer or facts not in (None, _facts(exchange)):
             for _, other in group.started.values():
