@@ -130,9 +130,9 @@ def next_batches(design: SearchDesign, columns: Sequence[LengthState]) -> list[B
     if near and (low == high or high < len(columns)):
         return []
     # If nothing failed, and only the longest length is open, it is tested too.
-    needs = _Needs(design, columns)
-    needed = [] if near else _cheapest(design, needs, low, high)
-    needed = needed or _one_step(needs, low, high)
+    to_pass, to_fail = _needs(design, columns)
+    needed = [] if near else _cheapest(design, to_pass, to_fail, low, high)
+    needed = needed or _one_step(to_pass, to_fail, low, high)
     planned = [Batch(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit)))) for need in needed]
     # A length has its first look after those of all shorter ones.
     fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
@@ -142,10 +142,10 @@ def next_batches(design: SearchDesign, columns: Sequence[LengthState]) -> list[B
 
 def out_of_reach(design: SearchDesign, columns: Sequence[LengthState]) -> list[bool]:
     """Flags of lengths that score so near to the bar that the cap leaves too few trials to decide."""
-    needs = _Needs(design, columns)
+    needs = zip(columns, *_needs(design, columns), strict=True)
     return [
-        bool(column.n) and not column.decision and min(needs.to_pass(at).trials, needs.to_fail(at).trials) == inf
-        for at, column in enumerate(columns)
+        bool(column.n) and not column.decision and min(passing.trials, failing.trials) == inf
+        for column, passing, failing in needs
     ]
 
 
@@ -157,34 +157,24 @@ class _Need(NamedTuple):
     tokens: float
 
 
-class _Needs:
-    """The further trials that would decide each length, by its estimated score."""
+def _needs(design: SearchDesign, columns: Sequence[LengthState]) -> tuple[list[_Need], list[_Need]]:
+    """The needs of each length to pass, and to fail, by its estimated score."""
+    scores = estimates(columns, design.pass_bar)
+    reached = [*(column.decision for column in columns), "not measurable"].index("not measurable")
 
-    def __init__(self, design: SearchDesign, columns: Sequence[LengthState]) -> None:
-        self._design = design
-        self._columns = columns
-        self._scores = estimates(columns, design.pass_bar)
-        decisions = [*(column.decision for column in columns), "not measurable"]
-        self._reached = decisions.index("not measurable")
-
-    def to_pass(self, at: int) -> _Need:
-        if self._columns[at].decision == "pass":
-            return _Need(at, 0, 0)
-        return self._need(at, self._design.pass_bar, self._scores[at] > self._design.pass_bar, _TO_PASS)
-
-    def to_fail(self, at: int) -> _Need:
-        return self._need(at, self._design.fail_bar, self._scores[at] < self._design.fail_bar, _TO_FAIL)
-
-    def _need(self, at: int, bar: float, possible: bool, enough: float) -> _Need:
-        design, column = self._design, self._columns[at]
-        trials = inf
-        if possible and not column.decision and at < self._reached:
-            trials = max(enough / divergence(self._scores[at], bar) - column.n, design.unit)
+    def need(at: int, bar: float, possible: bool, enough: float) -> _Need:
+        column, trials = columns[at], inf
+        if possible and not column.decision and at < reached:
+            trials = max(enough / divergence(scores[at], bar) - column.n, design.unit)
             if not column.n:
                 trials = min(trials, _MOST * design.unit)
             elif trials > design.cap(at) - column.n:
                 trials = inf
         return _Need(at, trials, trials * design.lengths[at])
+
+    to_pass = [need(at, design.pass_bar, score > design.pass_bar, _TO_PASS) for at, score in enumerate(scores)]
+    to_fail = [need(at, design.fail_bar, score < design.fail_bar, _TO_FAIL) for at, score in enumerate(scores)]
+    return [_Need(n.at, 0, 0) if columns[n.at].decision == "pass" else n for n in to_pass], to_fail
 
 
 def estimates(columns: Sequence[LengthState], bar: float) -> list[float]:
@@ -217,22 +207,22 @@ def _reach(design: SearchDesign, low: int) -> int:
     return min(len(lengths), max([low + 1, *within]))
 
 
-def _cheapest(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[_Need]:
+def _cheapest(
+    design: SearchDesign, to_pass: Sequence[_Need], to_fail: Sequence[_Need], low: int, high: int
+) -> list[_Need]:
     """The undecided needs of the bracket that costs the fewest tokens, the cheapest first."""
     plans = []
     for at in range(low, high):
-        plan = [needs.to_pass(i) for i in range(low, at)]
-        if (beyond := _reach(design, at)) < high:
-            plan.append(needs.to_fail(beyond))
-        plans.append(plan)
+        beyond = _reach(design, at)
+        plans.append([*to_pass[low:at], *(to_fail[beyond : beyond + 1] if beyond < high else ())])
     best = min(plans, key=lambda plan: sum(need.tokens for need in plan))
     if sum(need.tokens for need in best) == inf:
         return []
     return sorted((need for need in best if need.trials), key=lambda need: need.tokens)
 
 
-def _one_step(needs: _Needs, low: int, high: int) -> list[_Need]:
+def _one_step(to_pass: Sequence[_Need], to_fail: Sequence[_Need], low: int, high: int) -> list[_Need]:
     """The cheapest single decision that narrows the bracket; nothing where none is possible."""
-    steps = [need for at in range(low, high) for need in (needs.to_fail(at), *([needs.to_pass(at)] * (at == low)))]
+    steps = [*to_fail[low : low + 1], *to_pass[low : low + 1], *to_fail[low + 1 : high]] if low < high else []
     best = min(steps, key=lambda need: need.tokens, default=None)
     return [] if best is None or best.tokens == inf else [best]
