@@ -1,17 +1,18 @@
 """Resolves options as written to the settings of a run."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from needlework.core.errors import InputError, nearest
 from needlework.core.files import prompt_text
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
-from needlework.core.options import text, words
+from needlework.core.options import some_of, text, words
 from needlework.core.prompts import text_sha256
 from needlework.core.settings import BY_KEY, OF_RUN, OPTIONS, SUITE_KEYS, FamilyOptions, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
@@ -254,12 +255,7 @@ def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict
     return values
 
 
-def _languages(value: str) -> tuple[str, ...]:
-    languages = words("--language", value)
-    for language in languages:
-        if language not in ("en", "zh"):
-            raise InputError("--language", language, "use en, zh or en,zh")
-    return languages
+_languages = partial(some_of("en", "zh"), "--language")
 
 
 TASKS = ("niah", "multi_needle")
@@ -311,14 +307,10 @@ def inline_needles(levels: Sequence[Written]) -> InlineNeedles | None:
 
 def _texts(word: str) -> list[str]:
     """A needle, or a JSON list of needles."""
-    if word.lstrip().startswith("["):
-        try:
-            needles = json.loads(word)
-        except (ValueError, RecursionError):
-            return [word]
-        if needles and isinstance(needles, list) and all(isinstance(text, str) for text in needles):
-            return needles
-    return [word]
+    try:
+        return msgspec.json.decode(word, type=list[str]) or [word]
+    except (ValueError, RecursionError):
+        return [word]
 
 
 # A cell names them, or they change no prompt.

@@ -231,37 +231,31 @@ def _read(spec: str) -> _Inline:
 # They are trivial to find for a model that was given the whole prompt, so an answer without one of them tells a prompt
 # that was cut from a needle that was overlooked, also where a server gives no token counts.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_ENDS = ("start", "end")
 
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """The two statements with their marks, and the question that asks for both."""
+    """Statements at both ends of a text, each with a mark, and the question that asks for the marks."""
 
-    start: str
-    end: str
-    start_mark: str
-    end_mark: str
+    marks: tuple[str, ...]  # of the first statement and the last
+    statements: tuple[tuple[str, str], ...]  # name and text
     question: str
-
-    @property
-    def statements(self) -> tuple[tuple[str, str], tuple[str, str]]:
-        """Name and text of both, the first one first."""
-        return ("canary_start", self.start), ("canary_end", self.end)
 
     def missing(self, answer: str) -> tuple[str, ...]:
         """`start`, `end`: the marks that the answer does not give."""
         plain = _plain(answer)
-        marks = {"start": self.start_mark, "end": self.end_mark}
-        return tuple(end for end, mark in marks.items() if _plain(mark) not in plain)
+        return tuple(end for end, mark in zip(_ENDS, self.marks, strict=True) if _plain(mark) not in plain)
 
 
 def canaries(language: str, *, seed: int, repeat: int) -> Canaries:
     """The canaries of one haystack: the same at every depth and length, so that prompts still begin alike."""
     rng = random.Random(f"canaries {language} {seed} {repeat}")
-    first, last = ("".join(rng.choices(_LETTERS, k=3)) + str(rng.randrange(1000, 10_000)) for _ in range(2))
+    marks = tuple("".join(rng.choices(_LETTERS, k=3)) + str(rng.randrange(1000, 10_000)) for _ in _ENDS)
     forms = _forms().get(language, _forms()["en"])
-    start, end = forms["mark_start"].format(mark=first), forms["mark_end"].format(mark=last)
-    return Canaries(start, end, first, last, forms["mark_question"])
+    pairs = zip(_ENDS, marks, strict=True)
+    statements = tuple((f"canary_{end}", forms[f"mark_{end}"].format(mark=mark)) for end, mark in pairs)
+    return Canaries(marks, statements, forms["mark_question"])
 
 
 def _plain(text: str) -> str:

@@ -90,8 +90,8 @@ class TrialBuilder:
 
     def canary_trial(self, suite: Suite, cell: Cell, ends: Canaries) -> Trial:
         """The trial that asks for the marks at both ends of a cell's context."""
-        marks = f"{ends.start_mark}, {ends.end_mark}"
-        question = replace(self._question(suite, cell), question=ends.question, answer=marks, answer_prefix="")
+        answer = ", ".join(ends.marks)
+        question = replace(self._question(suite, cell), question=ends.question, answer=answer, answer_prefix="")
         return self._build(suite, cell, question, ends.question)
 
     def build(self, suite: Suite, cell: Cell) -> Trial:

@@ -42,11 +42,14 @@ _OPTION_TEXT = re.compile(r"^\W*([A-D])\W+(.+)$", re.MULTILINE)
 _NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
+def _data(suite: Suite) -> str:
+    if suite.leval_data is None:
+        raise InputError(OPTION, "", f"{suite.task} is of L-Eval: name your copy of its data with {OPTION} DIR")
+    return suite.leval_data
+
+
 def _file(task: LevalTask, suite: Suite) -> LevalFile:
-    folder = suite.leval_data
-    if folder is None:
-        raise InputError(OPTION, "", f"{task.task} needs L-Eval's data: name your copy with {OPTION} DIR")
-    return read_task(folder, task)
+    return read_task(_data(suite), task)
 
 
 def _labels(task: LevalTask, suite: Suite) -> tuple[str, ...]:
@@ -67,15 +70,14 @@ def _corpus(task: LevalTask, suite: Suite) -> Corpus:
 
 def _check(suites: Sequence[Suite]) -> None:
     """Refuse, in one line, suites of a run that cannot be asked."""
-    data, user_tasks = suites[0].leval_data, find_own_tasks(suites[0].leval_data)
+    data = _data(suites[0])
+    user_tasks = find_own_tasks(data)
     by_name = {task.task: task for task in (*LEVAL_TASKS.values(), *user_tasks)}
     tasks = {suite.task: by_name[suite.task] for suite in suites}
     for suite in suites:
         if suite.controls:
             remedy = "where a document of L-Eval has its answers is not known: leave it out"
             raise InputError("--controls", ",".join(suite.controls), remedy)
-    if data is None:
-        raise InputError(OPTION, "", f"{suites[0].task} is of L-Eval: name your copy of its data with {OPTION} DIR")
     absent = [task for task in tasks.values() if find_file(data, task) is None]
     if absent:
         present = [name for name, task in tasks.items() if task not in absent]

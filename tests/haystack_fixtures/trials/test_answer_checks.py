@@ -82,26 +82,25 @@ def test_a_value_that_stands_in_the_reasoning_alone(text, reasoning, flagged):
 
 HERE = canaries("en", seed=0, repeat=0)
 WHY = "asked for the marks at both ends of the text, the model does not have the one at the"
-BOTH = f"They are {HERE.start_mark} and {HERE.end_mark}."
+BOTH = f"They are {' and '.join(HERE.marks)}."
 
 
 def test_the_seed_and_the_repeat_change_the_marks_and_nothing_else_does():
     assert canaries("en", seed=0, repeat=0) == HERE
-    assert canaries("en", seed=1, repeat=0).start_mark != HERE.start_mark
-    assert canaries("en", seed=0, repeat=1).end_mark != HERE.end_mark
-    assert HERE.start_mark != HERE.end_mark
+    assert canaries("en", seed=1, repeat=0).marks[0] != HERE.marks[0]
+    assert canaries("en", seed=0, repeat=1).marks[1] != HERE.marks[1]
+    assert HERE.marks[0] != HERE.marks[1]
     for found in (canaries(language, seed=3, repeat=1) for language in ("en", "zh")):
-        assert found.start_mark in found.start
-        assert found.end_mark in found.end
+        assert [mark in text for mark, (_, text) in zip(found.marks, found.statements, strict=True)] == [True, True]
 
 
 @pytest.mark.parametrize(
     ("say", "missing"),
     [
-        (lambda c: f"{c.start_mark}, {c.end_mark}", ()),
-        (lambda c: f"{c.start_mark[:3].lower()}-{c.start_mark[3:]} {c.end_mark}", ()),
-        (lambda c: c.end_mark, ("start",)),
-        (lambda c: c.start_mark, ("end",)),
+        (lambda c: ", ".join(c.marks), ()),
+        (lambda c: f"{c.marks[0][:3].lower()}-{c.marks[0][3:]} {c.marks[1]}", ()),
+        (lambda c: c.marks[1], ("start",)),
+        (lambda c: c.marks[0], ("end",)),
         (lambda c: "There are no marks.", ("start", "end")),
         (lambda c: "", ("start", "end")),
     ],
@@ -116,11 +115,11 @@ def test_marks_are_recognised_however_they_are_written(say, missing):
         (Response(BOTH), False, Check(flags=("canaries_found",))),
         # A model that gives neither mark is believed where the count vouches for the prompt.
         (Response("I do not know."), True, Check(flags=("canary_start_missing", "canary_end_missing"))),
-        (Response(HERE.end_mark), True, Check(flags=("canary_start_missing",))),
+        (Response(HERE.marks[1]), True, Check(flags=("canary_start_missing",))),
         (Response(error=ModelError("timeout", "no answer")), False, Check(flags=("canary_unasked",))),
         # Without a count they are invalid.
         (Response("No."), False, Check(("canary_start_missing", "canary_end_missing"), why=f"{WHY} start and end")),
-        (Response(HERE.end_mark), False, Check(("canary_start_missing",), why=f"{WHY} start")),
+        (Response(HERE.marks[1]), False, Check(("canary_start_missing",), why=f"{WHY} start")),
     ],
 )
 def test_missing_marks_are_flags_where_the_count_vouches_for_the_prompt(response, counted, checked):
