@@ -326,11 +326,8 @@ RELATIVE = "relative"
 def bars(option: str, value: str) -> tuple[str, ...]:
     """`85.6`, `relative`, or both: percents above 0 and below 100."""
     for word in (chosen := words(option, value)):
-        try:
-            is_bar = word == RELATIVE or 1 < float(word.removesuffix("%")) < 100
-        except ValueError:
-            is_bar = False
-        if not is_bar:
+        percents = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]{1,9})?)%?", word)
+        if word != RELATIVE and (percents is None or float(percents[1]) <= 1):
             raise InputError(option, value, "give a score in percent, such as 85.6 or 90%, or relative, or both")
     return chosen
 

@@ -194,7 +194,6 @@ def as_words(where: str, key: str, value: object) -> str | Sequence[str]:
 
 
 NAME = "leval"
-_TASKS = "leval_"
 # What `--task` takes beside the names of tasks: L-Eval's own names, and what its `--mc_tasks` asks.
 _SHORT = {task.name: (task.task,) for task in LEVAL_TASKS.values()} | {
     "leval_mc": ("leval_coursera", "leval_quality", "leval_tpo")
@@ -204,11 +203,6 @@ _SHORT = {task.name: (task.task,) for task in LEVAL_TASKS.values()} | {
 def in_full(tasks: Sequence[str]) -> tuple[str, ...]:
     """The names of `--task`, L-Eval's own and `leval_mc` written out."""
     return tuple(dict.fromkeys(name for task in tasks for name in _SHORT.get(task, (task,))))
-
-
-def asks_leval(tasks: Sequence[str], data: object) -> bool:
-    """Whether a run without a preset is one of L-Eval: it names only its tasks, or only its `data`."""
-    return all(task.startswith(_TASKS) for task in tasks) if tasks else data is not None
 
 
 def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset:

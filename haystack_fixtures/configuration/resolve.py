@@ -44,8 +44,10 @@ def resolve_settings(
     named = first(levels, "task")
     tasks = presets.in_full(words("--task", named) if named is not None else ())
     user_tasks = {suite["task"] for suite in user_suites}
-    # Of the ini file it says where the data lies, and not what is asked.
-    if not set(tasks) & user_tasks and presets.asks_leval(tasks, first(levels[:-1], "leval_data")):
+    # A run without a preset is one of L-Eval that names only its tasks, or only its data; in the ini file the data is
+    # no wish to ask it.
+    has_data = first(levels[:-1], "leval_data") is not None
+    if not set(tasks) & user_tasks and all(task.startswith("leval_") for task in tasks) and (tasks or has_data):
         usual = presets.NAME
     else:  # where quick lacks one of the tasks, the preset that has every one
         of_quick = {suite["task"] for suite in load_preset("quick").suites}

