@@ -87,8 +87,9 @@ class Project:
         return self.json("results.json", name)["records"]
 
     def journal(self, name: str = "r") -> list[dict]:
-        lines = (self.runs / name / "journal.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-        return [json.loads(line) for line in lines]
+        """Its records so far."""
+        path = self.runs / name / "journal.jsonl"
+        return [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]] if path.exists() else []
 
     def killed(self, of: str, lines: int) -> None:
         """Make the run `r` of what another one leaves if it is killed: so many lines of its journal, and a torn one."""

@@ -93,12 +93,10 @@ def test_a_server_that_loses_needles_above_four_requests_is_shown_worse_there(pr
     assert result.ret == 1, "the gate fails"
     rows = [r"  1 .* the first ", r"  4 .* no difference shown ", r"  16 .* worse "]
     result.stdout.re_match_lines(["Under load", *rows])
-    folder = project.runs / "r" / "comparison"
-    content = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))["configurations"]
+    content = project.json("comparison/comparison.json")["configurations"]
     assert [(each["configuration"], each["verdict"]) for each in content] == [
         ("load 1", None), ("load 4", "no difference shown"), ("load 16", "worse"),
     ]  # fmt: skip
-    assert "Under load" in (folder / "report.html").read_text(encoding="utf-8")
-    assert "Worse with 16 in flight" in (folder / "load.svg").read_text(encoding="utf-8")
-    manifest = json.loads((project.runs / "r" / "load_16" / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["options"]["concurrency"] == 16
+    assert "Under load" in project.file("comparison/report.html")
+    assert "Worse with 16 in flight" in project.file("comparison/load.svg")
+    assert project.json("load_16/manifest.json")["options"]["concurrency"] == 16

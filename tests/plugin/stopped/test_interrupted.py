@@ -25,11 +25,6 @@ def started(project, *options):
     return start(Path(project.pytester.path), *GRID, "--repeats=8", "--run-name=r", *options)
 
 
-def has_record(project):
-    journal = project.runs / "r" / "journal.jsonl"
-    return journal.exists() and journal.stat().st_size > 0
-
-
 @pytest.fixture
 def stopped(project):
     """It stops after two cells."""
@@ -79,7 +74,7 @@ def test_signals_end_a_run_as_ctrl_c_does(project, name, group, workers):
     """`group`: to the workers too, as Slurm and terminals do."""
     project.test_does("assert_scored(generate(cell))", "time.sleep(0.5)", imports="time")
     process = started(project, "--model=mock:perfect", f"-n{workers}", "--gate=score >= 0.1")
-    wait_until(lambda: has_record(project))
+    wait_until(project.journal)
     (os.killpg if group else os.kill)(process.pid, getattr(signal, name))
     output = output_of(process)
 
@@ -113,7 +108,7 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project):
         output = output_of(process)
         held.set()
         before, there = server.asked.total(), stored()
-        scored = len((project.runs / "r" / "journal.jsonl").read_bytes().splitlines())  # before the one that is held
+        scored = len(project.journal())  # before the one that is held
         again = started(project, *options)
         output_again = output_of(again)
 
@@ -151,7 +146,7 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project, name, workers
         options = ("--model=openai:gpt-4", f"--base-url={server.url}", "--concurrency=4", f"-n{workers}")
         process = started(project, *options)
         assert server.wait_for(10, 60)  # six that are answered, and four in flight
-        wait_until(lambda: has_record(project))
+        wait_until(project.journal)
         os.killpg(process.pid, getattr(signal, name))
         wait_until((folder / "writing").exists)
         held.set()
