@@ -71,10 +71,7 @@ def walk(design: SearchDesign, read: ReadTrials) -> Walk:
     while batches := next_batches(design, columns):
         at, trials = batches[0]
         begun, missing = columns[at].n, False
-        while not missing and not columns[at].decision and columns[at].n < begun + trials:
-            if columns[at].looks == len(design.looks(at)):
-                break
-            n = design.looks(at)[columns[at].looks]
+        for n in design.looks(at)[columns[at].looks :]:
             first = read(at, n)
             missing = bool(first.missing) and not first.hopeless
             if first.hopeless:
@@ -82,6 +79,8 @@ def walk(design: SearchDesign, read: ReadTrials) -> Walk:
             elif not missing:
                 decision = boundaries_at(design, at).verdict(columns[at].looks, first.scores)
                 columns[at] = LengthState(n, fsum(first.scores), columns[at].looks + 1, decision)
+            if missing or columns[at].decision or n >= begun + trials:
+                break
         if columns[at].n > begun or not missing:
             turns.append(LengthTurn(design.lengths[at], begun, columns[at].n))
         if missing:
