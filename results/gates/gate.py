@@ -30,8 +30,9 @@ from needlework.results.style import length_labels
 GATE, BASELINE = "--gate", "--baseline"
 COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "=": operator.eq}
 _SCOPE = r"\s*(?:\[(?P<scope>[^\]]*)\])?\s*(?:per\s+(?P<grain>\w+))?"
-_GATE = re.compile(r"(?P<metric>\w+)\s*(?P<compare>>=|<=|>|<)\s*(?P<limit>[\d.]+\s*%?)" + _SCOPE)
-_NOT_WORSE = re.compile(r"(?P<metric>not[ _]worse)(?:\s+than\s+(?P<limit>[\d.]+\s*%?))?" + _SCOPE)
+_LIMIT = r"(?P<limit>(?:\d+\.?\d*|\.\d+)\s*%?)"
+_GATE = re.compile(rf"(?P<metric>\w+)\s*(?P<compare>>=|<=|>|<)\s*{_LIMIT}{_SCOPE}")
+_NOT_WORSE = re.compile(rf"(?P<metric>not[ _]worse)(?:\s+than\s+{_LIMIT})?{_SCOPE}")
 _TERM = re.compile(r"\s*(?P<field>\w+)\s*(?P<compare>>=|<=|=|>|<)\s*(?P<value>[^,]+)")
 _GRAINS: dict[str, Callable[[Record], str]] = {
     "length": lambda r: f"length {r.length}",
@@ -87,12 +88,8 @@ def parse_gate(text: str) -> Gate:
 
 def _parse_limit(text: str) -> float:
     """Parse `0.9`, `90%` or `90 %`. Raises `InputError`."""
-    number = text.replace(" ", "")
-    try:
-        limit = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
-    except ValueError:
-        limit = -1.0
-    if not 0 <= limit <= 1:
+    limit = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if limit > 1:
         raise InputError(GATE, text, "scores are 0..1, or percents with %")
     return limit
 
