@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import folded_value, match_score
@@ -43,19 +43,6 @@ _BRACKETS = re.compile(r"\(([^()]*)\)")
 _PHRASES = ("not found", "没有提到")
 
 
-class _ComparedAnswer(NamedTuple):
-    """An answer beside one accepted answer."""
-
-    recall: float  # 0..1
-    missing: tuple[str, ...]  # words that it lacks
-    fault: str  # why it is wrong whatever the recall, else empty
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the answer says it."""
-        return not self.fault and self.recall >= RECALL
-
-
 def documents_score(answer: str, reference: Reference) -> Score:
     """Judge one answer by its best accepted answer; abstaining is found where the answer is absent.
 
@@ -73,14 +60,10 @@ def documents_score(answer: str, reference: Reference) -> Score:
         return Score(0.0, "empty", why="no text")
     in_question = content_words(reference.question) if reference.question else frozenset[str]()
     compared = [_compare(lines, value, in_question) for value in accepted]
-    best = max(compared, key=lambda comparison: (comparison.is_right, comparison.recall))
-    details: Details = {"recall": round(best.recall, 4), "missing": ", ".join(best.missing)}
-    shown = flatten(lines)[:_SHOWN]
-    if best.is_right:
-        return Score(1.0, "found", shown, f"has {best.recall:.0%} of the reference's words", details)
-    if is_refusal(flatten(lines)):
-        return Score(0.0, "refused", shown, "declines to answer or says that it is not there", details)
-    return Score(0.0, "wrong", shown, best.fault or f"has {best.recall:.0%} of the reference's words", details)
+    best = max(compared, key=lambda score: (score.value, float(score.details["recall"] or 0)))
+    if best.value == 0 and is_refusal(flatten(lines)):
+        return replace(best, verdict="refused", why="declines to answer or says that it is not there")
+    return best
 
 
 # Right is the phrase that the question asks for, or any other refusal, with no known wrong value beside it.
@@ -100,7 +83,7 @@ def _spellings(value: str) -> list[str]:
     return [value, *sides] if twice and len(content_words(value)) <= _FEW_WORDS else [value]
 
 
-def _compare(lines: str, value: str, in_question: frozenset[str]) -> _ComparedAnswer:
+def _compare(lines: str, value: str, in_question: frozenset[str]) -> Score:
     """Compare an answer (from `normalize_lines`) with an accepted one; `in_question`: content words."""
     text = _stated(outside_copies(lines), silent=is_refusal(value))
     words = content_words(value)
@@ -109,8 +92,11 @@ def _compare(lines: str, value: str, in_question: frozenset[str]) -> _ComparedAn
         spans = [(value, span) for span in find_whole(text, value)]
         words = frozenset([value])
     shared = {word for word, _ in spans}
-    fault = _fault(text, value, words, spans, in_question) if shared else ""
-    return _ComparedAnswer(len(shared) / len(words), tuple(sorted(words - shared)), fault)
+    fault, recall = _fault(text, value, words, spans, in_question) if shared else "", len(shared) / len(words)
+    is_right = not fault and recall >= RECALL
+    details: Details = {"recall": round(recall, 4), "missing": ", ".join(sorted(words - shared))}
+    why = fault or f"has {recall:.0%} of the reference's words"
+    return Score(float(is_right), "found" if is_right else "wrong", flatten(lines)[:_SHOWN], why, details)
 
 
 def _fault(
