@@ -42,11 +42,8 @@ class LengthTurn:
     ended: int
 
 
-class Batch(NamedTuple):
-    """Further trials to send at one length: its index, and the most trials."""
-
-    at: int
-    trials: int
+Batch = tuple[int, int]
+"""Further trials to send at one length: its index, and the most trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +53,20 @@ class Walk:
     design: SearchDesign
     columns: tuple[LengthState, ...]  # of each length
     turns: tuple[LengthTurn, ...]
-    batches: tuple[Batch, ...]  # planned; the first is that of the look that waits; empty at the end
+    batch: Batch | None  # of the look that waits; `None` at the end
 
     @property
     def ended(self) -> bool:
         """Whether the search is over."""
-        return not self.batches
+        return self.batch is None
 
 
 def walk(design: SearchDesign, read: ReadTrials) -> Walk:
     """Make every look whose trials are all answered; returns the state of the search."""
     columns = [LengthState() for _ in design.lengths]
     turns: list[LengthTurn] = []
-    while batches := next_batches(design, columns):
-        at, trials = batches[0]
+    while batch := next_batch(design, columns):
+        at, trials = batch
         begun, missing = columns[at].n, False
         for n in design.looks(at)[columns[at].looks :]:
             first = read(at, n)
@@ -84,9 +81,9 @@ def walk(design: SearchDesign, read: ReadTrials) -> Walk:
         if columns[at].n > begun or not missing:
             turns.append(LengthTurn(design.lengths[at], begun, columns[at].n))
         if missing:
-            batches[0] = Batch(at, begun + trials - columns[at].n)
+            batch = at, begun + trials - columns[at].n
             break
-    return Walk(design, tuple(columns), tuple(turns), tuple(batches))
+    return Walk(design, tuple(columns), tuple(turns), batch)
 
 
 def trials_to_send(state: Walk, read: ReadTrials, width: int) -> list[tuple[int, int]]:
@@ -94,9 +91,9 @@ def trials_to_send(state: Walk, read: ReadTrials, width: int) -> list[tuple[int,
 
     The others are the rest of its batch and one more look at its length.
     """
-    if state.ended:
+    if state.batch is None:
         return []
-    at, trials = state.batches[0]
+    at, trials = state.batch
     looks = state.design.looks(at)[state.columns[at].looks :]
     end = state.columns[at].n + trials
     last = next((number for number, look in enumerate(looks, 1) if look >= end), len(looks))
@@ -122,21 +119,21 @@ def bracket(columns: Sequence[LengthState]) -> tuple[int, int]:
     return low, decisions.index("fail") if "fail" in decisions else len(columns)
 
 
-def next_batches(design: SearchDesign, columns: Sequence[LengthState]) -> list[Batch]:
-    """Plan the next batches, the most useful first; none when the bracket cannot be narrowed."""
+def next_batch(design: SearchDesign, columns: Sequence[LengthState]) -> Batch | None:
+    """Plan the next batch; none when the bracket cannot be narrowed."""
     low, high = bracket(columns)
     near = high <= _reach(design, low)
     if near and (low == high or high < len(columns)):
-        return []
+        return None
     # If nothing failed, and only the longest length is open, it is tested too.
     to_pass, to_fail = _needs(design, columns)
-    needed = [] if near else _cheapest(design, to_pass, to_fail, low, high)
+    needed = None if near else _cheapest(design, to_pass, to_fail, low, high)
     needed = needed or _one_step(to_pass, to_fail, low, high)
-    planned = [Batch(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit)))) for need in needed]
+    if needed is None:
+        return None
     # A length has its first look after those of all shorter ones.
     fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
-    batches = [Batch(min(at, fresh), trials) for at, trials in planned]
-    return list({batch.at: batch for batch in reversed(batches)}.values())[::-1]
+    return min(needed.at, fresh), round(max(design.unit, min(needed.trials / 2, _MOST * design.unit)))
 
 
 def out_of_reach(design: SearchDesign, columns: Sequence[LengthState]) -> list[bool]:
@@ -208,20 +205,20 @@ def _reach(design: SearchDesign, low: int) -> int:
 
 def _cheapest(
     design: SearchDesign, to_pass: Sequence[_Need], to_fail: Sequence[_Need], low: int, high: int
-) -> list[_Need]:
-    """The undecided needs of the bracket that costs the fewest tokens, the cheapest first."""
+) -> _Need | None:
+    """The cheapest undecided need of the bracket that costs the fewest tokens."""
     plans = []
     for at in range(low, high):
         beyond = _reach(design, at)
         plans.append([*to_pass[low:at], *(to_fail[beyond : beyond + 1] if beyond < high else ())])
     best = min(plans, key=lambda plan: sum(need.tokens for need in plan))
     if sum(need.tokens for need in best) == inf:
-        return []
-    return sorted((need for need in best if need.trials), key=lambda need: need.tokens)
+        return None
+    return min((need for need in best if need.trials), key=lambda need: need.tokens, default=None)
 
 
-def _one_step(to_pass: Sequence[_Need], to_fail: Sequence[_Need], low: int, high: int) -> list[_Need]:
+def _one_step(to_pass: Sequence[_Need], to_fail: Sequence[_Need], low: int, high: int) -> _Need | None:
     """The cheapest single decision that narrows the bracket; nothing where none is possible."""
     steps = [*to_fail[low : low + 1], *to_pass[low : low + 1], *to_fail[low + 1 : high]] if low < high else []
     best = min(steps, key=lambda need: need.tokens, default=None)
-    return [] if best is None or best.tokens == inf else [best]
+    return None if best is None or best.tokens == inf else best
