@@ -14,10 +14,12 @@ from needlework.core.errors import InputError, nearest
 from needlework.core.files import read_text, read_toml
 from needlework.core.settings import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration import published_presets as published
-from needlework.haystack_fixtures.configuration.peer_names import hint
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_suite
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, OPTION, files_of
 
+# Options of the run that published systems say with a data set.
+_OF_RUN = {row.ours for row in NAMES.values()}
 _FILE = re.compile(r"(?P<path>.+?\.(toml|ya?ml|json|py))(:(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
 _MOST_NOTES = 30
 _LARGEST, _DEEPEST = 50_000, 50  # characters of a file in another format than TOML, and tables inside of tables
@@ -66,7 +68,7 @@ def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
     Raises `InputError` for keys that no suite has.
     """
     usual = {key: value for key, value in load_preset("quick").suites[0].items() if key in ("lengths", "depths")}
-    return usual | _suite(f"task {task}", dict(suite) | {"task": task})
+    return usual | _suite(f"task {task}", dict(suite) | {"task": task})[0]
 
 
 def as_written(option: str, value: object) -> str:
@@ -95,21 +97,25 @@ def _from_file(path: Path, name: str) -> Preset:
 def _read_file(path: Path) -> tuple[Mapping[str, Any], Sequence[str]]:
     """A file's presets by name, each with its suites, and a line for each thing that is not taken over.
 
-    A flat file of options is one preset, under the file's name. Raises `InputError`.
+    A flat file of options or published names is one preset, under the file's name. Raises `InputError`.
     """
     if path.suffix.lower() == ".py":
         suites, unread = published.suites_of_python(path, _short_text("--preset", path))
         return {path.stem: {"suite": suites}}, unread
     table = read_table("--preset", path)
     keys = {key.replace("-", "_"): value for key, value in table.items()}
-    if published.is_task(keys):
-        preset, unread = published.preset_of_task(path, keys)
-        return {path.stem: preset}, unread
-    if not table or any(isinstance(each, dict) for each in table.values()):
+    tables = [each for each in table.values() if isinstance(each, dict)]
+    has_suites = any("suite" in each for each in tables)
+    if not table or has_suites or (tables and not keys.keys() & NAMES.keys()):
         return table, ()
-    of_run = {key: value for key, value in keys.items() if key in BY_KEY and not BY_KEY[key].suite and key != "task"}
-    suite = {"task": "niah"} | {key: value for key, value in keys.items() if key not in of_run}
-    return {path.stem: of_run | {"suite": [suite]}}, ()
+    if published.is_task(keys):
+        notes: list[str] = []
+        return {path.stem: {"suite": published.suites_of_task(path, keys, notes)}}, notes
+    of_run = {key: keys[key] for key in keys.keys() & BY_KEY.keys() - NAMES.keys() if not BY_KEY[key].suite}
+    of_run.pop("task", None)
+    suite = {key: value for key, value in keys.items() if key not in of_run}
+    usual = {} if "multi_needle" in keys else {"task": "niah"}
+    return {path.stem: of_run | {"suite": [usual | suite]}}, ()
 
 
 def read_table(option: str, path: Path) -> Mapping[str, Any]:
@@ -147,8 +153,16 @@ def _presets(source: str, tables: Mapping[str, Any]) -> dict[str, Preset]:
         if not isinstance(suites, list) or not suites or not all(isinstance(suite, dict) for suite in suites):
             raise InputError("--preset", f"{source}:{name}", f"a preset has one or more [[{name}.suite]] tables")
         run = _run(source, name, {key: value for key, value in table.items() if key not in ("about", "suite")})
-        written = tuple(_suite(source, suite) for suite in suites)
-        by_name[name] = Preset(name, str(table.get("about", "")), written, run)
+        written = []
+        for number, suite in enumerate(suites, 1):
+            values, of_run = _suite(source, suite)
+            differs = next((key for key, value in of_run.items() if run.get(key, value) != value), None)
+            if differs is not None:
+                remedy = f"suite {number} says otherwise than what stands before: the run has one"
+                raise InputError(f"--preset {source}", f"{differs} = {of_run[differs]}", remedy)
+            written.append(values)
+            run |= of_run
+        by_name[name] = Preset(name, str(table.get("about", "")), tuple(written), run)
     return by_name
 
 
@@ -156,7 +170,7 @@ def _run(source: str, name: str, table: Mapping[str, Any]) -> dict[str, str | Se
     """Options of the run, which a preset's table has beside its suites."""
     where = f"--preset {source}"
     values = {}
-    for key, value in table.items():
+    for key, value in our_names(where, table).items():
         if key not in BY_KEY or key in ("config", "preset", "task"):
             raise InputError(where, key, f"is no option of a run{_near(key)}")
         if BY_KEY[key].suite:
@@ -165,25 +179,32 @@ def _run(source: str, name: str, table: Mapping[str, Any]) -> dict[str, str | Se
     return values
 
 
-def _suite(source: str, suite: Mapping[str, Any]) -> dict[str, str]:
+def _suite(source: str, suite: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str | Sequence[str]]]:
+    """A suite's keys, and those of the run that published systems have among them."""
     where = f"--preset {source}"
-    table = {"task": "niah", **suite} if {"needle", "needles"} & suite.keys() else suite
+    table = our_names(where, suite)
+    if {"needle", "needles"} & table.keys():
+        table = {"task": "niah", **table}
     if "task" not in table:
         raise InputError("--preset", source, "every suite names its task, such as task = 'niah'")
     values: dict[str, str] = {}
+    of_run: dict[str, str | Sequence[str]] = {}
     for key, value in table.items():
         if key == "needles" and isinstance(value, list):
             values[key] = json.dumps(value)
         elif key in SUITE_KEYS or (key in BY_KEY and BY_KEY[key].suite):
             values[key] = as_written(f"{where}: {key}", value)
+        elif key in _OF_RUN and key in BY_KEY:
+            of_run[key] = as_words(where, key, value)
         else:
             remedy = "is an option of the run: it stands in the preset's own table, above its suites"
             raise InputError(where, key, remedy if key in BY_KEY else f"is no key of a suite{_near(key)}")
-    return values
+    return values, of_run
 
 
 def _near(key: str) -> str:
-    return f": {hint(key, [*BY_KEY, *SUITE_KEYS]) or 'see docs/presets.md'}"
+    near = nearest(key, [*BY_KEY, *SUITE_KEYS], NAMES)
+    return f": did you mean {near}?" if near else "; see docs/presets.md"
 
 
 def as_words(where: str, key: str, value: object) -> str | Sequence[str]:

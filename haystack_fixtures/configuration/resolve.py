@@ -16,7 +16,7 @@ from needlework.core.options import some_of, text, words
 from needlework.core.prompts import text_sha256
 from needlework.core.settings import BY_KEY, OF_RUN, OPTIONS, SUITE_KEYS, FamilyOptions, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
-from needlework.haystack_fixtures.configuration.peer_names import hint
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.configuration.presets import (
     Preset,
     Written,
@@ -119,9 +119,10 @@ def _read_config(path: str | None) -> Written:
 def read_options(where: str, table: Mapping[str, Any]) -> dict[str, str | Sequence[str]]:
     """The options of a file's table, by key and as on the command line; peers' names are ours. Raises `InputError`."""
     values: dict[str, str | Sequence[str]] = {}
-    for key, value in table.items():
+    for key, value in our_names(where, table).items():
         if key not in BY_KEY or key == "config":
-            raise InputError(where, key, hint(key, BY_KEY) or "no such option")
+            near = nearest(key, BY_KEY, NAMES)
+            raise InputError(where, key, f"did you mean {near}?" if near else "no such option")
         values[key] = as_words(where, key, value)
     return values
 

@@ -18,7 +18,7 @@ import pytest
 from needlework.core.errors import InputError, nearest
 from needlework.core.options import Option
 from needlework.core.settings import BY_KEY, OPTIONS
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, hint
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 
 if TYPE_CHECKING:
     from needlework.results.files.read_run import Run
@@ -157,12 +157,12 @@ def _help_parser() -> argparse.ArgumentParser:
 def run_session(options: Mapping[str, object]) -> Run | None:
     """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
 
-    `options`: keys as in a TOML file (`answer_budget`), values as there or
+    `options`: keys as in a TOML file (`answer_budget`, or a published system's `context_lengths`), values as there or
     plain Python ones: numbers, booleans, lists. Returns `None` for a `plan`, which writes no run. Raises `InputError`
     for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
     its own keeps a notebook's memory, imports and working folder out of the run.
     """
-    words = [word for key, value in options.items() for word in _words(key, value)]
+    words = [word for key, value in our_names("option", options).items() for word in _words(key, value)]
     from needlework.results.files.read_run import read_run
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -184,7 +184,8 @@ def pytest_needlework_report(folder: Path) -> None:
 
 def _words(key: str, value: object) -> Iterator[str]:
     if key not in BY_KEY:
-        raise InputError("option", key, hint(key, BY_KEY) or "needlework run --help lists the options")
+        near = nearest(key, BY_KEY, NAMES)
+        raise InputError("option", key, f"did you mean {near}?" if near else "needlework run --help lists the options")
     return BY_KEY[key].pytest_words(value)
 
 

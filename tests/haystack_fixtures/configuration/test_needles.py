@@ -144,7 +144,7 @@ def test_what_cannot_be_meant_is_one_line(tmp_path, said, message):
 
 
 def test_a_presets_needle_and_a_set_of_the_command_line(tmp_path):
-    mine = preset(tmp_path, f"needle = {json.dumps(NEEDLE)}\nquestion = '{QUESTION}'\nkeyword = 'Peppes'")
+    mine = preset(tmp_path, f"needle = {json.dumps(NEEDLE)}\nretrieval_question = '{QUESTION}'\nkeyword = 'Peppes'")
     (suite,) = suites(tmp_path, preset=mine)
     assert load_needle_set(suite.needle_set, "en").needles[0].answer == "Peppes"
     assert (suite.keyword, suite.scorer) == ("Peppes", None)

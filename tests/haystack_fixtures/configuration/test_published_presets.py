@@ -74,7 +74,12 @@ TASK = {
     "eval_batch_size": 4,
     "limit": 6,
 }
-EVALSCOPE = {"task.json": json.dumps(TASK), "task.yaml": json.dumps(TASK)}  # JSON is YAML
+EVALSCOPE = {
+    "call.py": f"from evalscope import TaskConfig, run_task\nrun_task(task_cfg=TaskConfig(**{TASK!r}))\n",
+    "main.py": f"cfg = {TASK!r}\nif __name__ == '__main__':\n    run_task(cfg)\n",
+    "task.json": json.dumps(TASK),
+    "task.yaml": json.dumps(TASK),  # JSON is YAML
+}
 
 
 @pytest.fixture
@@ -142,10 +147,23 @@ def test_evalscope_without_needles_asks_its_own_in_both_languages(load):
     assert (english["lengths"], english["depths"]) == ("1000:64000:10", "0:100:10")
 
 
+FLAT = {
+    "published": {
+        "context_lengths": [1000, 2000],
+        "document_depth_percents": [0, 50],
+        "needle": "The tea house is in the ninth lane.",
+        "retrieval_question": "Where is the tea house?",
+        "num_concurrent_requests": 3,
+    },
+    "ours": {"lengths": [1000, 2000], "depths": [0, 50], "concurrency": 3},
+}
+
+
 @pytest.mark.parametrize("option", ["preset", "config"])
 @pytest.mark.parametrize("form", ["yaml", "toml", "json"])
-def test_a_flat_file_works_by_both_options(resolve, option, form):
-    table = {"lengths": [1000, 2000], "depths": [0, 50], "concurrency": 3, "gate": ["all>=80"]}
+@pytest.mark.parametrize("names", FLAT)
+def test_a_flat_file_works_by_both_options(resolve, option, form, names):
+    table = FLAT[names] | {"gate": ["all>=80"]}
     lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
     run = resolve(lines if form == "toml" else json.dumps(table), f"flat.{form}", option)
     assert (run.concurrency, run.gate) == (3, ("all>=80",))
