@@ -97,13 +97,9 @@ def trials_to_send(state: Walk, read: ReadTrials, width: int) -> list[tuple[int,
     looks = state.design.looks(at)[state.columns[at].looks :]
     end = state.columns[at].n + trials
     last = next((number for number, look in enumerate(looks, 1) if look >= end), len(looks))
-    sent: dict[tuple[int, int], None] = {}
-    for n in looks[: last + 1]:
-        missing = [(at, repeat) for repeat in read(at, n).missing if (at, repeat) not in sent]
-        sent |= dict.fromkeys(missing[: width - len(sent)] if sent else missing)
-        if len(sent) >= width:
-            break
-    return list(sent)
+    needed, coming = read(at, looks[0]).missing, read(at, looks[: last + 1][-1]).missing
+    others = [repeat for repeat in coming if repeat not in needed][: max(0, width - len(needed))]
+    return [(at, repeat) for repeat in (*needed, *others)]
 
 
 # Planning changes the cost and never a decision: a wrong estimate costs tokens.
