@@ -98,19 +98,12 @@ class Exchange:
     @property
     def asked_again(self) -> tuple[Exchange, ...]:
         """The exchanges of the stability probe; one with the very same answer has the same score as before."""
-
-        def same(response: Response) -> bool:
-            return (response.text, response.finish_reason) == (self.response.text, self.response.finish_reason)
-
-        return tuple(
-            replace(
-                self,
-                response=repeat.response,
-                again=(),
-                scored_before=self.scored_before if same(repeat.response) else None,
-            )
-            for repeat in self.again
-        )
+        answer, exchanges = (self.response.text, self.response.finish_reason), []
+        for again in self.again:
+            is_same = (again.response.text, again.response.finish_reason) == answer
+            before = self.scored_before if is_same else None
+            exchanges.append(replace(self, response=again.response, again=(), scored_before=before))
+        return tuple(exchanges)
 
     @property
     def error_kind(self) -> str | None:

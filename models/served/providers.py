@@ -101,10 +101,7 @@ class AnthropicTransport(ProviderTransport):
 
     def _translate(self, data: dict[str, Any]) -> dict[str, Any]:
         message, delta = table_of(data.get("message")), table_of(data.get("delta"))
-        usage = table_of(message.get("usage") or data.get("usage"))
-        thought = table_of(usage.get("output_tokens_details")).get("thinking_tokens")
-        if thought is not None:
-            usage = {**usage, "reasoning_tokens": thought}
+        usage = message.get("usage") or data.get("usage")
         piece = {"content": delta.get("text"), "reasoning_content": delta.get("thinking")}
         choice = {"index": 0, "delta": piece, "finish_reason": delta.get("stop_reason")}
         return {"id": message.get("id"), "model": message.get("model"), "choices": [choice], "usage": usage}
@@ -114,17 +111,14 @@ def _messages(messages: Sequence[Message], context: str = "", cache: str | None 
     """`system` and `messages`. The text up to the context's end is a block of its own if it is cached."""
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     turns: list[dict[str, Any]] = []
-    for message in messages:
-        if message.role == "system":
-            continue
-        before, context_there, after = message.content.partition(context) if context else ("", "", "")
-        if cache is None or not context_there:
-            turns.append({"role": message.role, "content": message.content})
-            continue
-        control = {"type": "ephemeral", "ttl": cache}
-        rest = [{"type": "text", "text": after}] if after.strip() else []
-        first = {"type": "text", "text": before + context_there, "cache_control": control}
-        turns.append({"role": message.role, "content": [first, *rest]})
+    for message in (message for message in messages if message.role != "system"):
+        before, cached, after = message.content.partition(context) if context else ("", "", "")
+        content: str | list[dict[str, Any]] = message.content
+        if cached:
+            control = {"type": "ephemeral", "ttl": cache}
+            content = [{"type": "text", "text": before + cached, "cache_control": control}]
+            content += [{"type": "text", "text": after}] if after.strip() else []
+        turns.append({"role": message.role, "content": content})
     return {"messages": turns} | ({"system": system} if system else {})
 
 
@@ -183,15 +177,10 @@ class GoogleTransport(ProviderTransport):
         finish = candidate.get("finishReason")
         if table_of(data.get("promptFeedback")).get("blockReason"):
             finish = finish or "prohibited_content"
-        usage = table_of(data.get("usageMetadata"))
-        counts = {
-            "prompt_tokens": usage.get("promptTokenCount"),
-            "reasoning_tokens": usage.get("thoughtsTokenCount"),
-            "cached_tokens": usage.get("cachedContentTokenCount"),
-        }
+        usage = dict(table_of(data.get("usageMetadata")))
         written, thought = usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")
         if written is not None or thought is not None:  # thoughts count against `maxOutputTokens`, and stand apart
-            counts["completion_tokens"] = (written or 0) + (thought or 0)
+            usage["completion_tokens"] = (written or 0) + (thought or 0)
         piece = {"content": "".join(texts[False]), "reasoning_content": "".join(texts[True])}
         return {
             "id": data.get("responseId"),
@@ -199,7 +188,7 @@ class GoogleTransport(ProviderTransport):
             "choices": [
                 {"index": 0, "delta": piece, "finish_reason": None if finish == "FINISH_REASON_UNSPECIFIED" else finish}
             ],
-            "usage": {key: value for key, value in counts.items() if value is not None},
+            "usage": usage,
         }
 
 

@@ -252,14 +252,15 @@ _GAVE_UP = {
 }  # fmt: skip
 
 _MOST = 10**12  # tokens; whatever is more is no count
-# Fields of `Response`, each with its names in `usage`; `timings` is llama.cpp's, cache hits DeepSeek's and Anthropic's.
+# Fields of `Response`, each with its names in `usage`; `timings` is llama.cpp's, cache hits DeepSeek's and Anthropic's,
+# names of two words in one Google's.
 _COUNTS = {
-    "prompt_tokens": "prompt_tokens input_tokens prompt_eval_count",
+    "prompt_tokens": "prompt_tokens input_tokens prompt_eval_count promptTokenCount",
     "completion_tokens": "completion_tokens output_tokens eval_count timings.predicted_n",
     "reasoning_tokens": "completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens"
-    " reasoning_tokens",
+    " output_tokens_details.thinking_tokens reasoning_tokens thoughtsTokenCount",
     "cached_tokens": "prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens prompt_cache_hit_tokens"
-    " cache_read_input_tokens cached_tokens timings.cache_n",
+    " cache_read_input_tokens cached_tokens timings.cache_n cachedContentTokenCount",
 }
 
 
