@@ -75,7 +75,10 @@ class Plan:
 
     def ending(self, number: int) -> Ending | None:
         """The shard's ending; `None` while it runs."""
-        return read_ending(self.launch_folder, f"{number}-of-{self.shards}")
+        try:
+            return Ending(**read_run_json(self.launch_folder / f"shard-{number}-of-{self.shards}.json"))
+        except (OSError, ValueError, TypeError):
+            return None
 
     def command(self, shard: str, *, python: str = sys.executable) -> list[str]:
         """The command line that runs a shard, named `I/N`."""
@@ -144,14 +147,6 @@ def _launch_json(folder: Path) -> dict[str, Any]:
         return dict(read_run_json(folder / "launch" / "launch.json"))
     except (OSError, ValueError, TypeError):
         return {}
-
-
-def read_ending(launch_folder: Path, shard: str) -> Ending | None:
-    """Read a shard's ending, `shard` as in `2-of-4`; `None` if there is none."""
-    try:
-        return Ending(**read_run_json(launch_folder / f"shard-{shard}.json"))
-    except (OSError, ValueError, TypeError):
-        return None
 
 
 def write_ending(launch_folder: Path, shard: str, ending: Ending) -> None:

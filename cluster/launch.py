@@ -45,7 +45,12 @@ def main(argv: Sequence[str]) -> int:
 def _launch(options: argparse.Namespace, words: Sequence[str]) -> int:
     cwd = Path(options.mount) if options.engine == "kubernetes" else Path.cwd()
     folder, pytest_words = split_pytest_words(words, cwd)
-    environments = _environments(options) if options.engine == "local" else []
+    environments: list[dict[str, str]] = []
+    if options.engine == "local":
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        environments = process_environments(gpus(), options.gpus_per_job, options.jobs, cores)
+        if not environments:
+            raise InputError("--gpus-per-job", options.gpus_per_job, f"this machine has {len(gpus().names)} cards")
     shards = options.shards or launched_shards(folder) or len(environments) or getattr(options, "max_jobs", None)
     if not shards:
         raise InputError("--shards", "", "say in how many parts the run is divided")
@@ -98,14 +103,6 @@ def _submit(plan: Plan, engine: Scheduler) -> int:
     print(f"the same command without --no-wait follows it; needlework status {plan.folder} tells how far it is")
     print(f"when all shards have ended: needlework merge {plan.folder}")
     return 0
-
-
-def _environments(options: argparse.Namespace) -> list[dict[str, str]]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    environments = process_environments(gpus(), options.gpus_per_job, options.jobs, cores)
-    if not environments:
-        raise InputError("--gpus-per-job", options.gpus_per_job, f"this machine has {len(gpus().names)} cards")
-    return environments
 
 
 def process_environments(cards: Gpus, cards_each: int, jobs: int | None, cores: int) -> list[dict[str, str]]:

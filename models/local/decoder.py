@@ -358,29 +358,26 @@ class PromptRows:
         return layer
 
 
+@dataclass(eq=False)
 class LayerRows:
-    """One layer's keys and values: `buffers` [rows, heads, room, head size], zeros where unwritten.
+    """One layer's keys and values."""
 
-    `tokens`: how many there are of each open row.
-    """
-
-    def __init__(self, rows: PromptRows, buffers: tuple[Any, ...] = ()) -> None:
-        self._rows = rows
-        self.buffers = buffers
-        self.tokens = 0
+    rows: PromptRows
+    buffers: tuple[Any, ...] = ()  # [rows, heads, room, head size], zeros where unwritten
+    tokens: int = 0  # how many there are of each open row
 
     def allocate(self, *like: Any) -> None:
         """Make the buffers, once, for heads and numbers as in these tensors."""
         if self.buffers:
             return
-        shapes = [(len(self._rows.prompts), each.shape[1], self._rows.room, each.shape[3]) for each in like]
-        device = self._rows.store or like[0].device
+        shapes = [(len(self.rows.prompts), each.shape[1], self.rows.room, each.shape[3]) for each in like]
+        device = self.rows.store or like[0].device
         self.buffers = tuple(each.new_zeros(shape, device=device) for each, shape in zip(like, shapes, strict=True))
 
     def update(self, key_states: Any, value_states: Any, *_args: Any, **_kwargs: Any) -> tuple[Any, ...]:
         """Add new tokens to the open rows [rows, heads, tokens, head size]; returns all tokens of these rows."""
         self.allocate(key_states, value_states)
-        rows, start = self._rows.open_rows, self._rows.start
+        rows, start = self.rows.open_rows, self.rows.start
         begin = start + self.tokens
         end = begin + key_states.shape[2]
         for buffer, new in zip(self.buffers, (key_states, value_states), strict=True):

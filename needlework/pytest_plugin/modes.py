@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return True
     with usage_errors():
         if state.settings.batch_out:
-            _write_requests(session, cells)
+            from needlework.pipeline.plan import write_requests
+
+            unanswered = [cell for cell in cells.values() if not state.is_stored(cell)]
+            session.testsfailed += write_requests(state.engine, unanswered, state.write_line)
             return True
         if state.settings.batch_in and cells and state.engine.answers is not None:
             _leave_out_unanswered(session, state.engine.answers)
@@ -107,14 +110,6 @@ def check_batch(settings: Settings) -> None:
     ):
         if value:
             raise InputError(name, value, f"{why}: leave it or {option} out")
-
-
-def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) -> None:
-    from needlework.pipeline.plan import write_requests
-
-    state = run_state(session.config)
-    unanswered = [cell for cell in cells.values() if not state.is_stored(cell)]
-    session.testsfailed += write_requests(state.engine, unanswered, state.write_line)
 
 
 def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.cluster import job, launch
-from needlework.cluster.job import STOPPED, Ending, Plan, read_ending, write_ending
+from needlework.cluster.job import STOPPED, Ending, Plan, write_ending
 from needlework.cluster.launch import StatusLine, follow
 
 
@@ -175,7 +175,7 @@ def start(tmp_path):
         running.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
         return running[-1]
 
-    started.ending = lambda: read_ending(folder / "launch", "1-of-2")
+    started.ending = lambda: make_plan(tmp_path, 2).ending(1)
     yield started
     for process in running:
         process.kill()
