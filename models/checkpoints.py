@@ -206,12 +206,11 @@ def _convert(source: Path, target: Path, weights: bool) -> None:
         )
         lines = done.stderr.strip().splitlines()
         why = lines[-1][:300] if lines else f"the reader ended with code {done.returncode}"
-        failed = done.returncode != 0
+        if done.returncode == 0:
+            return
     except subprocess.TimeoutExpired:
-        why, failed = "its conversion does not end", True
-    if failed:
-        remedy = f"it cannot be read ({why}); fetch it again or use another file"
-        raise InputError("GGUF file", source, remedy)
+        why = "its conversion does not end"
+    raise InputError("GGUF file", source, f"it cannot be read ({why}); fetch it again or use another file")
 
 
 # transformers gives every byte-level vocabulary GPT-2's rule and leaves the file's own (`tokenizer.ggml.pre`) out:
@@ -239,7 +238,7 @@ _EACH_DIGIT_THEN_GPT2 = {"type": "Sequence", "pretokenizers": [_DIGITS, _GPT2]}
 WORD_RULES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("gpt-2", "gpt2", "phi-2", "olmo", "jais", "default"), _GPT2),
     **dict.fromkeys(("smollm", "starcoder", "refact", "command-r", "codeshell"), _EACH_DIGIT_THEN_GPT2),
-    **dict.fromkeys(("llama-bpe", "llama3", "llama-v3"), _split(_LLAMA3)),
+    **dict.fromkeys(_WHOLE_WORDS_FIRST, _split(_LLAMA3)),
     **dict.fromkeys(("qwen2", "stablelm2", "deepseek-r1-qwen"), _split(_QWEN2)),
 }
 

@@ -25,7 +25,7 @@ from needlework.models.served.http_client import Allowed
 from needlework.models.served.limiter import Passage, Retries, Turnstile, news_line, outage_text
 from needlework.models.served.providers import AnthropicTransport, GoogleTransport, OpenAISdkTransport
 from needlework.models.served.reply import checked_by_budget
-from needlework.models.served.server_facts import ServerFacts
+from needlework.models.served.server_facts import ServerFacts, Window
 from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport, Transport
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -160,7 +160,7 @@ class ServedModel:
         """The proof that this prompt is not too long for the server, in words; empty without one."""
         if request.cell is None:
             return ""
-        window = self._facts.known_window
+        window = self._facts.known_window or Window(None, "")
         share = f", which its {window.slots} slots share: ask with --concurrency 1" if (window.slots or 0) > 1 else ""
         if window.tokens is not None and window.exact and request.cell.length <= window.tokens:
             return f"its window is {window.tokens} tokens{share}"

@@ -42,7 +42,7 @@ class ServerFacts:
         self._name = " ".join(str(fact) for fact in self.transport.identity.values())
         self._asking = threading.Lock()
         self._naming = threading.Lock()
-        self._window: Window | None = None
+        self.known_window: Window | None = None  # as far as it was asked for
         self._server: dict[str, str] | None = None
         self._first_name: str | None = None
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
@@ -106,16 +106,11 @@ class ServerFacts:
     def window(self) -> Window:
         """The server's window; asked for once, and again when the server answers if it did not before."""
         with self._asking:
-            missed = self._window is not None and self._window.tokens is None and not self._window.exact
-            if self._window is None or (missed and self._answered and self._tries["window"] < _TRIES):
+            missed = self.known_window is not None and self.known_window.tokens is None and not self.known_window.exact
+            if self.known_window is None or (missed and self._answered and self._tries["window"] < _TRIES):
                 self._tries["window"] += 1
-                self._window = Window(**self._once("window", self._learn_window))
-            return self._window
-
-    @property
-    def known_window(self) -> Window:
-        """The server's window as far as it is known; asks nothing."""
-        return self._window or Window(None, "")
+                self.known_window = Window(**self._once("window", self._learn_window))
+            return self.known_window
 
     def server(self) -> str:
         """The fingerprint of the server's self-description, asked for once; empty if nobody answers."""
@@ -143,8 +138,8 @@ class ServerFacts:
     def summary(self) -> dict[str, str | int | float | None]:
         """The facts learnt so far, for the manifest; asks nothing."""
         facts: dict[str, str | int | float | None] = {}
-        if self._window is not None:
-            facts["window_source"] = self._window.source
+        if self.known_window is not None:
+            facts["window_source"] = self.known_window.source
         facts |= {f"server {name}": value for name, value in sorted((self._server or {}).items())}
         for layout, known in sorted(self._calibrations.items()):
             counted = known.status in ("exact", "approximate")

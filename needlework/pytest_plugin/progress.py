@@ -33,7 +33,7 @@ class ProgressLine:
         """
         self._writer, self._output, self._live, self._adaptive = writer, output, live, adaptive
         self._pace = Pace()
-        self._begun_s = time.monotonic()
+        self._begun_s = 0.0
         self._is_shown = False
         self._stop = threading.Event()
         self._writing = threading.Lock()
