@@ -255,7 +255,7 @@ WRONG = [
     (("--shard=1/2", "--shard=2/2"), "--shard: '1/2, 2/2': is given 2 times; give one"),
     (("--shard=1/2", "--gate=score > 0.5", "--top-up=9"), "--top-up: '9': asks for what a whole run "),
     (("--top-up=5",), "--top-up: '5'"),
-    (("--baseline=x",), "--baseline: 'x'"),
+    (("--baseline=x",), "--baseline: 'x': is compared by a gate alone"),
     (("--top-up=-1",), "--top-up: '-1': give a whole number"),
     (("--power=drop=0.1",), "--power: 'drop=0.1': is told before a run: give --plan too"),
     (("--plan", "--power=fall=0.1"), "write drop=0.05"),

@@ -20,7 +20,6 @@ from needlework.results.gates.gatekeeper import (
     Gatekeeper,
     Goal,
     Want,
-    check_gates,
     next_round,
     parse_power,
     power_lines,
@@ -335,17 +334,6 @@ def test_a_baseline_differs_by_the_rules_and_in_the_words_of_compare(tmp_path, c
     assert main([before, now, "--format", "svg", "--allow-different-dtypes"]) == 0
     assert part in capsys.readouterr().out.splitlines()
     assert keeper.differences({"models": {MODEL: {"dtype": "float32", "server": "http://a"}}}) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"gate": ["drop <= 0.02"]}, "give --baseline RUN"), ({"baseline": "x"}, "--baseline: 'x': is compared by a gate"),
-     ({"top_up": "5"}, "--top-up: '5'")],
-)  # fmt: skip
-def test_options_that_need_each_other_are_refused_alone(options, message):
-    settings = resolve_settings(GRID | options, {}, Path())
-    with pytest.raises(InputError, match=message):
-        check_gates(settings, [parse_gate(text) for text in settings.gate])
 
 
 # -- power -------------------------------------------------------------------------------------------------------
