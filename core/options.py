@@ -274,10 +274,10 @@ def one_of(*choices: str) -> Parser:
 
 
 def some_of(*choices: str, or_none: bool = False) -> Callable[[str, str], tuple[str, ...]]:
-    """Words of a list; `or_none`: the word `none` stands for an empty one."""
+    """Words of a list, in capitals or not; `or_none`: the word `none` stands for an empty one."""
 
     def parse(option: str, value: str) -> tuple[str, ...]:
-        chosen = words(option, value)
+        chosen = words(option, value.lower())
         if or_none and chosen == ("none",):
             return ()
         if not set(chosen) <= set(choices):
@@ -285,11 +285,6 @@ def some_of(*choices: str, or_none: bool = False) -> Callable[[str, str], tuple[
         return chosen
 
     return parse
-
-
-def retrievers(option: str, value: str) -> tuple[str, ...]:
-    """Names of retrievers, in capitals or not."""
-    return some_of("none", "bm25", "dense")(option, value.lower())
 
 
 def shard(option: str, value: str) -> str:

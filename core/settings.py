@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -23,6 +23,7 @@ Percent = Annotated[float, Meta(ge=0, lt=1e12), options.percent]
 Amount = Annotated[float, Meta(ge=0, lt=1e12)]
 Texts = Annotated[tuple[str, ...], ForEach(options.text)]
 Text = Annotated[str, options.any_text]
+Retriever = Literal["none", "bm25", "dense"]
 
 
 class WrittenOptions(Struct, frozen=True, kw_only=True):
@@ -67,7 +68,7 @@ class FamilyOptions(Struct, frozen=True, kw_only=True):
     data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
     data_window: Tokens = 120_000  # of a whole prompt that is cut by `compat`
     # Documents that can be retrieved. `retriever`: how they are shown, each a series of cells; `none`: as they are.
-    retriever: Annotated[tuple[Literal["none", "bm25", "dense"], ...], options.retrievers] = ("none",)
+    retriever: Annotated[tuple[Retriever, ...], options.some_of(*get_args(Retriever))] = ("none",)
     chunk_size: str = "1000"  # characters, as written
     chunk_overlap: str = "200"
     retrieve: Positive = 4  # chunks that are shown
