@@ -50,7 +50,7 @@ _TYPE = "document_depth_percent_interval_type"
 _LANGUAGES = {"english": "en", "chinese": "zh"}
 
 
-def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> tuple[dict[str, Any], list[str]]:
+def translate(where: str, table: Mapping[str, Any], *, peer: str = "") -> tuple[dict[str, Any], list[str]]:
     """Return the table with our keys, and the names that no key of ours takes over. Names of no system stay.
 
     `peer`: the system whose table it is: a list of its wins over a range. Without it names may be mixed, and two names
@@ -83,7 +83,7 @@ def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> tuple
 
 def our_names(where: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
     """The table with our keys. Raises `InputError`, with a remedy, for a name that we have no key for."""
-    values, left = translated(where, table)
+    values, left = translate(where, table)
     if left:
         raise InputError(where, left[0], f"here: {NAMES[left[0]].here}")
     return values

@@ -216,17 +216,17 @@ def as_words(where: str, key: str, value: object) -> str | Sequence[str]:
 
 NAME = "leval"
 # What `--task` takes beside the names of tasks: L-Eval's own names, and what its `--mc_tasks` asks.
-_SHORT = {task.name: (task.task,) for task in LEVAL_TASKS.values()} | {
+_TASKS_OF = {task.name: (task.task,) for task in LEVAL_TASKS.values()} | {
     "leval_mc": ("leval_coursera", "leval_quality", "leval_tpo")
 }
 
 
-def in_full(tasks: Sequence[str]) -> tuple[str, ...]:
-    """The names of `--task`, L-Eval's own and `leval_mc` written out."""
-    return tuple(dict.fromkeys(name for task in tasks for name in _SHORT.get(task, (task,))))
+def full_names(tasks: Sequence[str]) -> tuple[str, ...]:
+    """The names of `--task`, with L-Eval's own and `leval_mc` written out."""
+    return tuple(dict.fromkeys(name for task in tasks for name in _TASKS_OF.get(task, (task,))))
 
 
-def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset:
+def with_data_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset:
     """The preset with the tasks of the user's files in `data`; of L-Eval's those with a file or named.
 
     Raises `InputError` where there is no task at all.

@@ -10,7 +10,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import DEPTH_SPACINGS, parse_depths
 from needlework.core.redact import without_credentials
 from needlework.core.settings import BY_KEY
-from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
+from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translate
 from needlework.haystack_fixtures.corpora.corpus import DEFAULTS
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with
 
@@ -164,7 +164,7 @@ def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[st
             known[key] = parts if isinstance(value, tuple) else value
         elif value is not None:
             notes.append(_note(key, value))
-    values, _ = translated(f"--preset {path}", known, peer=peer)
+    values, _ = translate(f"--preset {path}", known, peer=peer)
     if isinstance(values.get("needles"), list) and len(values["needles"]) == 1:
         values["needle"] = values.pop("needles")[0]
     several = values.get("needles")

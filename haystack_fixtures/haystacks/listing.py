@@ -143,7 +143,7 @@ def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, re
         else:  # nor the average, where lists do not grow evenly
             half, halved = ((high - low) // 2, turn) if not half or high - low <= half else (half, halved)
             # A list with one unit more, where that seems too long, is tried in any case. Where another number of units
-            # may fit as well, it is the way that decides which.
+            # may fit as well, the order of tries decides.
             uneven = turn - halved > _PATIENCE - (more >= 1) if listing.steady else turn % 3 == 2
             guess = (low + high) // 2 if uneven else guess
         guess = min(max(guess, low + 1), high - 1 if high else guess + 1)

@@ -40,7 +40,7 @@ ChunkScores = Callable[[str], NDArray[np.float64]]
 class Search:
     """The texts that a trial's context is retrieved from, and the query."""
 
-    texts: Texts  # with their names
+    texts: Texts  # each with its name
     query: str  # the question as it is searched for
     gold: str | None = None  # the name of the text that has the answer
     answer: str = ""  # the reference in words; empty for a letter or a number
@@ -58,12 +58,7 @@ class Retrieved:
 class Retrieval:
     """Retrieves for the trials of a run. A question's texts are chunked and indexed once."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        cache_dir: Path,
-        recorded: Sequence[RetrievedChunk] | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, cache_dir: Path, recorded: Sequence[RetrievedChunk] | None = None) -> None:
         """`recorded`: the chunks that a trial's record names, which are given in place of searching."""
         self._recorded = recorded
         self._settings = settings

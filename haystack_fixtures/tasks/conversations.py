@@ -26,7 +26,7 @@ _ALIKE = 0.6  # most that two wanted pieces have in common (Indel similarity)
 _BEGINNING = 12  # characters with which no two of them begin alike
 _NEAR = 3  # every third of the other rounds has the wanted topic, or the wanted format and a topic of few
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
-_STRING = 12
+_STRING_SIZE = 12
 _ORDINAL = {1: "1st", 2: "2nd", 3: "3rd"}
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -155,31 +155,29 @@ def _generated_rounds(language: str, recipe: Recipe) -> Callable[[int], list[Rou
 
 
 @lru_cache(256)
-def _drawn(
+def _draw_pieces(
     language: str, count: int, recipe: Recipe
 ) -> tuple[PieceFormat, str, str, list[str], list[tuple[Round, str]]]:
     """Wanted format and topic, the string to prepend, the wanted pieces, and rounds that resemble them."""
     rng, grammar = draws(*recipe), _grammar(language)
     kind, topic = pick(rng, grammar.formats), pick(rng, grammar.topics)
-    string = "".join(pick(rng, _LETTERS) for _ in range(_STRING))
+    string = "".join(pick(rng, _LETTERS) for _ in range(_STRING_SIZE))
     others = islice(_other_rounds(language, kind, topic, recipe), 4 * count * _NEAR)
     near = [(each, why) for each, why in others if why][: 2 * count]
     return kind, topic, string, _different_pieces(language, kind, topic, recipe, count), near
 
 
-def _depths_around(depth: float, number_asked: int, count: int) -> tuple[float, ...]:
+def _depths_around(depth: float, rank: int, count: int) -> tuple[float, ...]:
     """Depths in percent: the wanted one at `depth`, the others evenly before it and after it."""
-    before = [depth * number / number_asked for number in range(number_asked - 1)]
-    after = [
-        depth + (100 - depth) * number / (count - number_asked + 1) for number in range(1, count - number_asked + 1)
-    ]
+    before = [depth * number / rank for number in range(rank - 1)]
+    after = [depth + (100 - depth) * number / (count - rank + 1) for number in range(1, count - rank + 1)]
     return (*before, depth, *after)
 
 
 def _ask_mrcr(suite: Suite, cell: Cell, seed: int) -> Question:
     language, count = suite.language, _PIECES[cell.needle.partition("_")[0]]
     recipe = ("mrcr", 1, seed, cell.repeat, count, language)
-    kind, topic, string, pieces, near = _drawn(language, count, recipe)
+    kind, topic, string, pieces, near = _draw_pieces(language, count, recipe)
     block, turn = divmod(cell.repeat, count)  # each piece is asked for once in as many repeats
     k = shuffled(draws("mrcr", 1, seed, count, "order", block), range(1, count + 1))[turn]
     ask = _asked_for(language, kind, topic)

@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.task import Question, labelled, our_task, without_language
 from needlework.haystack_fixtures.tasks.words import nonsense, table, words
 
-_MOST = 20  # sentences to count
+_MOST_PLACES = 20  # to count
 _DECOYS = 3
 _FEWEST_PARAGRAPHS = 6
 _FEWEST_NUMBERS = 3
@@ -40,12 +40,12 @@ def _draw_words(rng: Random, language: str, *kinds: str) -> dict[str, str]:
 
 def _count(suite: Suite, cell: Cell, seed: int) -> Question:
     language, rng = suite.language, draws("count", 1, seed, cell.repeat)
-    count = below(rng, _MOST + 1)
+    count = below(rng, _MOST_PLACES + 1)
     places = sample(rng, words("aggregate", language, "places"), count + _DECOYS)
     sentences = _sentences("count", language)
     needles = [Needle(f"marker{n}", sentences["marker"].format(place=name)) for n, name in enumerate(places[:count])]
     needles += [Needle(f"decoy{n}", sentences["decoy"].format(place=name)) for n, name in enumerate(places[count:])]
-    chance = 1 / (_MOST + 1)
+    chance = 1 / (_MOST_PLACES + 1)
     return Question(
         needles=tuple(needles),
         depths=tuple(round(100 * rng.random(), 2) for _ in needles),
@@ -107,7 +107,7 @@ def _distinct(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-def _stated(seed: int, repeat: int, language: str, count: int) -> tuple[list[str], list[int]]:
+def _state_numbers(seed: int, repeat: int, language: str, count: int) -> tuple[list[str], list[int]]:
     """The first sentences of one trial and their numbers, all of them different."""
     rng = draws("numbers", 1, seed, repeat)
     # Ranges differ: else the largest of many numbers would always be near the same one.
@@ -124,15 +124,15 @@ def _numbers(suite: Suite, cell: Cell, seed: int) -> Question:
     language, label = suite.language, without_language(cell.needle, suite)
 
     def units(n: int) -> list[str]:
-        sentences, _ = _stated(seed, cell.repeat, language, 2 * n + 1)
+        sentences, _ = _state_numbers(seed, cell.repeat, language, 2 * n + 1)
         return [first + second for first, second in zip(sentences[1::2], sentences[2::2], strict=True)]
 
     def resolve(n: int) -> tuple[str, Mapping[str, Any]]:
-        _, values = _stated(seed, cell.repeat, language, 2 * n + 1)
+        _, values = _state_numbers(seed, cell.repeat, language, 2 * n + 1)
         answer = str(_ASKED_NUMBER[label](values))
         return answer, {"answers": (answer,), "numbers": len(values), "chance": 1 / len(values)}
 
-    (first,), _ = _stated(seed, cell.repeat, language, 1)
+    (first,), _ = _state_numbers(seed, cell.repeat, language, 1)
     return Question(
         question=_sentences("numbers", language)[label],
         answer="",
@@ -183,7 +183,7 @@ def _common_words(suite: Suite, cell: Cell, seed: int) -> Question:
 _CLASSES = 6
 _CLASS_WORDS = 4
 _SHARED = 2 * _CLASSES
-_NUMBERS = range(10, 100)
+_CLASS_NUMBERS = range(10, 100)
 _ROUNDS = ((0, 1), (2, 3))
 
 
@@ -205,7 +205,7 @@ def _icl(suite: Suite, cell: Cell, seed: int) -> Question:
     drawn = list(islice(nonsense(rng), _CLASSES * _CLASS_WORDS + _SHARED))
     classes = [drawn[start : start + _CLASS_WORDS] for start in range(0, _CLASSES * _CLASS_WORDS, _CLASS_WORDS)]
     shared = drawn[_CLASSES * _CLASS_WORDS :]
-    numbers = [str(number) for number in sample(rng, _NUMBERS, _CLASSES)]
+    numbers = [str(number) for number in sample(rng, _CLASS_NUMBERS, _CLASSES)]
     answer = below(rng, _CLASSES)
     text = " ".join(shuffled(rng, [classes[answer][pick(rng, part)] for part in _ROUNDS] + sample(rng, shared, 2)))
 
@@ -230,7 +230,7 @@ def _icl(suite: Suite, cell: Cell, seed: int) -> Question:
             "answers": (numbers[answer],),
             "distractors": tuple(number for number in numbers if number != numbers[answer]),
             "chance": 1 / _CLASSES,
-            "floor": 1 / len(_NUMBERS),
+            "floor": 1 / len(_CLASS_NUMBERS),
         },
         context=Listing(units, resolve=resolve, fewest=_CLASSES * len(_ROUNDS)),
     )
@@ -261,18 +261,18 @@ def _key_value(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-_SIZES = (25, 50, 100, 250, 500, 1000)  # words to copy
+_COPY_SIZES = (25, 50, 100, 250, 500, 1000)  # words to copy
 _TEMPLATE = 40  # tokens around the words, at least
-_TOKENS = {"en": 1, "zh": 6}  # of a word; what a tokenizer that has few Chinese words may need
+_WORD_TOKENS = {"en": 1, "zh": 6}  # what a tokenizer with few Chinese words may need
 
 
-def _size(label: str, suite: Suite) -> int:
+def _copy_size(label: str, suite: Suite) -> int:
     return int(without_language(label, suite).removeprefix("n"))
 
 
 def _copy_lengths(suite: Suite, label: str) -> tuple[int, ...]:
     """The shortest length that may hold the words: at any other the prompt would be the same."""
-    needed = _size(label, suite) * _TOKENS[suite.language] + _TEMPLATE + suite.kept_free
+    needed = _copy_size(label, suite) * _WORD_TOKENS[suite.language] + _TEMPLATE + suite.kept_free
     return (min((length for length in suite.lengths if needed <= length), default=max(suite.lengths)),)
 
 
@@ -280,8 +280,8 @@ def _copy_labels(suite: Suite) -> tuple[str, ...]:
     """The sizes that the longest prompt may hold, and that the answer budget allows to be said."""
     longest, around = max(suite.lengths), _TEMPLATE + suite.kept_free
     most = min(suite.answer_budget, longest - around)
-    sizes = [size for size in _SIZES if size * _TOKENS[suite.language] <= most]
-    least = _SIZES[0] * _TOKENS[suite.language]
+    sizes = [size for size in _COPY_SIZES if size * _WORD_TOKENS[suite.language] <= most]
+    least = _COPY_SIZES[0] * _WORD_TOKENS[suite.language]
     if suite.answer_budget < least:
         raise InputError("--answer-budget", suite.answer_budget, f"task copy needs {least} or more")
     if not sizes:
@@ -290,7 +290,7 @@ def _copy_labels(suite: Suite) -> tuple[str, ...]:
 
 
 def _copy(suite: Suite, cell: Cell, seed: int) -> Question:
-    size = _size(cell.needle, suite)
+    size = _copy_size(cell.needle, suite)
     rng = draws("copy", 1, seed, cell.repeat, size)
     word, odd = pick(rng, words("copying", suite.language, "pairs")).split(":")
     copied = [word] * size

@@ -1,4 +1,4 @@
-"""Questions about the user's own documents: documents, questions and options of a run, and its trials."""
+"""Questions about the user's own documents: the files of a run, and its trials."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from needlework.haystack_fixtures.documents.readers import DocumentSet
 
 DOCUMENTS, QUESTIONS = "--documents", "--questions"
-# What ends a label says which arm or control it is, and in which language.
-_MEANT = re.compile(r"_(absent|near|focused|bm25|dense|none|zh)\Z")
+# The end of a label: its arm or control, and language.
+_ENDING = re.compile(r"_(absent|near|focused|bm25|dense|none|zh)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuesti
     labelled: dict[str, DocumentQuestion] = {}
     for question in questions:
         word = slug(question.key)
-        label = f"q{_MEANT.sub(lambda end: f'{end[0]}_', word)}"
+        label = f"q{_ENDING.sub(lambda end: f'{end[0]}_', word)}"
         while label in labelled:
             label += "_again"
         labelled[label] = question
@@ -178,7 +178,7 @@ def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuesti
 
 def question_label(label: str) -> str:
     """The label of a question without its arm, control, retriever and language: `q3` of `q3_zh_absent`."""
-    while (shorter := _MEANT.sub("", label)) != label:
+    while (shorter := _ENDING.sub("", label)) != label:
         label = shorter
     return label
 
@@ -282,7 +282,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     if arm == "near":
         inside = (_near_miss(suite, label),)
         facts["near_document"] = material.names[inside[0]]
-    # Of a document that is placed no copy stands beside it: that one that is asked about and a near miss alike.
+    # No copy of a placed document stands beside it, be it the one asked about or a near miss.
     apart = {*entry.gold, *entry.barred, *inside, *material.alike(inside)}
     order = tuple(number for number in material.order(seed, cell.repeat) if number not in apart)
     # What a trial's key has to know beside its needles: documents in their order, and right answers.
@@ -325,8 +325,7 @@ def _near_miss(suite: Suite, label: str) -> int:
     material = material_of(suite)
     number = material.nearest(material.by_label[label])
     if number is None:
-        remedy = f"has no other document without the answer to question {label}"
-        raise InputError(DOCUMENTS, suite.documents, remedy)
+        raise InputError(DOCUMENTS, suite.documents, f"has no other document without the answer to question {label}")
     return number
 
 

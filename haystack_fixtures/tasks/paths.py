@@ -1,4 +1,4 @@
-"""Tasks on what leads from one to another: chains of statements, functions in code, walks in a graph."""
+"""Tasks on links to follow: chains of statements, functions in code, walks in a graph."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def _ordered(rng: Random, links: list[_Link], hops: int, order: str) -> list[_Li
 
 # The functions of the chain stand in any order among others, which call each other and those of the chain too. Nothing
 # calls itself, directly or not: the text is a program that can be run.
-_LARGEST = 20
+_MOST_ADDED = 20
 _LOWEST = 300  # of arguments: no result is negative
 _LEAF = 0.25  # share of the other functions that call none
 
@@ -116,9 +116,9 @@ def _other_functions(seed: int, repeat: int, label: str, taken: tuple[str, ...],
 
 
 def _draw_step(rng: Random) -> int:
-    """1 to the largest, or -1 down to its negative."""
-    number = 1 + below(rng, 2 * _LARGEST)
-    return number if number <= _LARGEST else _LARGEST - number
+    """Draw 1 to `_MOST_ADDED`, or -1 to its negative."""
+    number = 1 + below(rng, 2 * _MOST_ADDED)
+    return number if number <= _MOST_ADDED else _MOST_ADDED - number
 
 
 def _code_chain(suite: Suite, cell: Cell, seed: int) -> Question:
@@ -144,7 +144,7 @@ def _code_chain(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-def _task(name: str, shapes: Sequence[str], kind: str) -> Task:
+def _chain_task(name: str, shapes: Sequence[str], kind: str) -> Task:
     sizes = {}
     for shape in shapes:
         hops, chains, *_ = _shape(f"{shape}_{kind}")
@@ -326,8 +326,8 @@ def _graph(suite: Suite, cell: Cell, seed: int) -> Question:
 
 TASKS = (
     our_task("code_chain", _code_chain),
-    _task("chain", _SHAPES, "all"),
-    _task("chain_last", _LAST_SHAPES, "last"),
+    _chain_task("chain", _SHAPES, "all"),
+    _chain_task("chain_last", _LAST_SHAPES, "last"),
     our_task("graph_bfs", _graph, **fitting(_MOST_EDGES)),
     our_task("graph_parents", _graph, **fitting(_MOST_PARENT_EDGES)),
 )

@@ -128,7 +128,7 @@ def _solitary(language: str) -> frozenset[str]:
 
 def _shorter_pieces(word: str) -> set[str]:
     size = len(word)
-    return {word[start:end] for start in range(size) for end in range(start + 1, size + 1) if end - start < size}
+    return {word[start:end] for start in range(size) for end in range(start + 1, size + 1)} - {word}
 
 
 def draw_person(rng: Random, language: str) -> str:

@@ -261,8 +261,8 @@ class ContextBuilder:
     def _cut_message(self, frame: OuterText, document: Document) -> tuple[OuterText, Document]:
         """Move the whole message into the document and cut its middle; returns frame and document."""
         messages = frame.messages(CONTEXT)
-        at_message = next(at_message for at_message, message in enumerate(messages) if CONTEXT in message.content)
-        head, _, tail = messages[at_message].content.partition(CONTEXT)
+        at = next(at for at, message in enumerate(messages) if CONTEXT in message.content)
+        head, _, tail = messages[at].content.partition(CONTEXT)
         text = f"{head}{document.text}{tail}"
         encoded = self._encoded(text)
         tokens = len(encoded.ids)
@@ -272,11 +272,7 @@ class ContextBuilder:
             frame,
             before=frame.before.removesuffix(head),
             after=frame.after.removeprefix(tail),
-            messages=lambda context: (
-                *messages[:at_message],
-                Message(messages[at_message].role, context),
-                *messages[at_message + 1 :],
-            ),
+            messages=lambda context: (*messages[:at], Message(messages[at].role, context), *messages[at + 1 :]),
         )
         return bare, replace(document, text=text, message_tokens=0, cut=max(0.0, 1 - document.message_tokens / tokens))
 

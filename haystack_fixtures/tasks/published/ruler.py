@@ -18,7 +18,7 @@ from needlework.core.draws import below, different, digits, draws, pick, sample,
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.corpora.corpus import UNIT
+from needlework.haystack_fixtures.corpora.corpus import NOISE_LINE
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.task import Prose, Question, labelled, our_task
 from needlework.haystack_fixtures.tasks.words import compounds, first_words, single_words, table
@@ -26,7 +26,7 @@ from needlework.haystack_fixtures.tasks.words import compounds, first_words, sin
 VERSION = 1
 # Percent of the context: where RULER lets needles stand, drawn for each sample without replacement.
 _DEPTHS = tuple(float(round(100 * number / 39)) for number in range(40))
-_KNOWN = 3  # statements of a haystack of nothing else whose values a scorer is told; others look like them
+_KNOWN = 3  # of a haystack of statements: those whose values are distractors
 _HOPS = 4
 _LETTERS, _EXAMPLE_LETTERS = 5, 3  # of a variable's name
 _EXAMPLE_LINES = 15  # of noise in the example, about 500 tokens in all
@@ -154,7 +154,7 @@ def _tracking(suite: Suite, cell: Cell, seed: int) -> Question:
     value, names = _chain(rng, _LETTERS)
     forms, fields = sentences("vt", language), {"value": value, "count": _HOPS + 1}
     question = forms["question"].format(**fields)
-    line = f"{UNIT[language]}\n"
+    line = f"{NOISE_LINE[language]}\n"
     return Question(
         needles=tuple(
             Needle(f"hop{hop}", text, question, name)
@@ -186,9 +186,9 @@ def _assignments(value: str, names: tuple[str, ...]) -> list[str]:
 
 
 def _example(rng: Random, unlike: str, language: str) -> str:
-    """A solved one, short, with shorter names."""
+    """A solved task, short, with shorter names."""
     value, names = _chain(rng, _EXAMPLE_LETTERS, unlike)
-    lines = [UNIT[language]] * _EXAMPLE_LINES
+    lines = [NOISE_LINE[language]] * _EXAMPLE_LINES
     places = sorted(sample(rng, range(_EXAMPLE_LINES + 1), _HOPS + 1), reverse=True)
     for line, text in zip(places, reversed(_assignments(value, names)), strict=True):
         lines.insert(line, text)
@@ -210,15 +210,15 @@ def sentences(task: str, language: str) -> Mapping[str, Any]:
 
 _ALPHA = 2
 _ZETA = pi * pi / 6  # zeta(_ALPHA)
-_RANKS = 3  # ranks 2 to 4; rank 1 is noise
-_NOISE = "..."
+_RANKS = 3  # ranks 2 to 4; rank 1 is filler
+_FILLER = "..."
 _CODED_LETTERS = 6
 _FEWEST = 100  # entries: with fewer, the counts of two ranks could be the same
-_NEXT_RANKS = 6  # words of the next ranks, which a scorer is told
+_NEXT_RANKS = 6  # whose words are the distractors
 
 _COMMON = 10
 _LONG = {"en": 4096, "zh": 8192}  # tokens; shorter lists have fewer of each word (Chinese ones: ours, they take more)
-_UNIT = 3  # entries that a list grows by: one other word, or three
+_STEP = 3  # entries that a list grows by: one other word, or three
 
 
 def rank_counts(entries: int) -> list[int]:
@@ -245,8 +245,8 @@ def _floors(nominal: int) -> list[int]:
 
 
 def _ranked_words(rng: Random, count: int) -> list[str]:
-    """The noise, then words by their rank."""
-    return [_NOISE, *different(count - 1, lambda: "".join(pick(rng, ascii_lowercase) for _ in range(_CODED_LETTERS)))]
+    """The filler, then words by their rank."""
+    return [_FILLER, *different(count - 1, lambda: "".join(pick(rng, ascii_lowercase) for _ in range(_CODED_LETTERS)))]
 
 
 def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
@@ -288,11 +288,11 @@ class WordFrequencies:
 _FREQUENCIES = {"freq30": WordFrequencies(30, 3, 40, 10, 3), "freq6": WordFrequencies(6, 1, 20, 3, 1)}
 
 
-def _labels(suite: Suite) -> tuple[str, ...]:
-    return tuple(labelled(name, suite) for name in _FREQUENCIES if _lengths(suite, name))
+def _cwe_labels(suite: Suite) -> tuple[str, ...]:
+    return tuple(labelled(name, suite) for name in _FREQUENCIES if _cwe_lengths(suite, name))
 
 
-def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
+def _cwe_lengths(suite: Suite, label: str) -> tuple[int, ...]:
     return tuple(length for length in suite.lengths if (length >= _LONG[suite.language]) == label.startswith("freq30"))
 
 
@@ -307,15 +307,15 @@ def _common_words(suite: Suite, cell: Cell, seed: int) -> Question:
     example, common = stream(shown), stream(shown + _COMMON)[shown:]
 
     def others(count: int) -> int:
-        return (count * _UNIT - _COMMON * times.common) // times.other
+        return (count * _STEP - _COMMON * times.common) // times.other
 
     def resolve(count: int) -> tuple[str, dict[str, Any]]:
-        return answer, {"entries": count * _UNIT, "chance": _COMMON / (_COMMON + others(count))}
+        return answer, {"entries": count * _STEP, "chance": _COMMON / (_COMMON + others(count))}
 
     def units(count: int) -> list[str]:
         words = stream(shown + _COMMON + others(count))[shown + _COMMON :]
         entries = _numbered(common, times.common, words, times.other, (*parts, count))
-        return ["".join(entries[at : at + _UNIT]) for at in range(0, len(entries), _UNIT)]
+        return ["".join(entries[at : at + _STEP]) for at in range(0, len(entries), _STEP)]
 
     forms = sentences("cwe", language)
     answer = forms["comma"].join(common)
@@ -328,7 +328,7 @@ def _common_words(suite: Suite, cell: Cell, seed: int) -> Question:
         answer=answer,
         reference={"answers": (), "parts": tuple(common), "floor": _COMMON / len(single_words(language))},
         context=Listing(
-            units, resolve=resolve, growing=False, fewest=_COMMON * (times.common + times.other) // _UNIT + 1
+            units, resolve=resolve, growing=False, fewest=_COMMON * (times.common + times.other) // _STEP + 1
         ),
         introduction=f"{worked}{forms['introduction']}",
         answer_prefix=forms["prefix"],
@@ -346,6 +346,6 @@ def _numbered(
 TASKS = (
     *(our_task(kind.name, partial(_retrieval, kind)) for kind in _KINDS),
     our_task("ruler_vt", _tracking),
-    our_task("ruler_cwe", _common_words, labels=_labels, lengths=_lengths),
+    our_task("ruler_cwe", _common_words, labels=_cwe_labels, lengths=_cwe_lengths),
     our_task("ruler_fwe", _frequent_words),
 )

@@ -11,7 +11,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.settings import BY_KEY, SUITE_KEYS
-from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
+from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translate
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
 NEEDLE = "needle = 'It is 7.'\nretrieval_question = 'What is it?'\n"
@@ -59,7 +59,7 @@ LENGTHS = [f"context_lengths_{part}" for part in ("min", "max", "num_intervals")
 
 
 def ours(table, **named):
-    return translated("mine.toml", table, **named)[0]
+    return translate("mine.toml", table, **named)[0]
 
 
 def test_llmtest_spacing_is_its_own_where_its_ends_are_given():
@@ -81,7 +81,7 @@ def test_llmtest_spacing_is_its_own_where_its_ends_are_given():
 )
 def test_what_is_said_twice_or_by_half_is_refused(table, said):
     with pytest.raises(InputError, match=said):
-        translated("mine.toml", table)
+        translate("mine.toml", table)
 
 
 def test_a_systems_own_table_has_its_precedence():
