@@ -74,7 +74,7 @@ class Plan:
         return self.launch_folder / f"shard-{number}-of-{self.shards}.log"
 
     def ending(self, number: int) -> Ending | None:
-        """The shard's ending; `None` while it runs."""
+        """The shard's ending; `None` while it runs, and if it died."""
         try:
             return Ending(**read_run_json(self.launch_folder / f"shard-{number}-of-{self.shards}.json"))
         except (OSError, ValueError, TypeError):
@@ -137,7 +137,7 @@ def size_of(path: Path) -> int:
 
 
 def launched_shards(folder: Path) -> int | None:
-    """The number of shards that the run was launched in; `None` if it was not."""
+    """The number of shards that the run was launched in, if it was."""
     shards: int | None = _launch_json(folder).get("shards")
     return shards
 
@@ -191,14 +191,14 @@ def benchmark_words(words: Sequence[str], cwd: Path) -> tuple[str, ...]:
 
 def pop_option(words: list[str], option: str) -> str | None:
     """Remove every occurrence of an option, and return its last value."""
-    value = None
+    values = []
     for i in reversed(range(len(words))):
         if words[i].startswith(f"{option}="):
-            value = value or words.pop(i).partition("=")[2]
+            values.append(words.pop(i).partition("=")[2])
         elif words[i] == option and i + 1 < len(words):
-            value = value or words[i + 1]
-            del words[i : i + 2]
-    return value
+            values.append(words.pop(i + 1))
+            del words[i]
+    return values[0] if values else None
 
 
 def contains_secret(word: str) -> bool:

@@ -62,7 +62,7 @@ def test_a_wrong_option_is_one_line(words, message, capsys):
     ("words", "folder", "rest"),
     [
         ("--run-name=a --model m --results-dir out", "/here/out/a", (*OURS, "--model", "m")),
-        ("--run-name a --run-name=b", "/here/results/runs/b", OURS),
+        ("--run-name=a --run-name=b", "/here/results/runs/b", OURS),
         ("pytest bench/test_mine.py --run-name a", "/here/results/runs/a", ("bench/test_mine.py",)),
         ("test_mine.py::test_one --run-name a", "/here/results/runs/a", ("test_mine.py::test_one",)),
     ],
