@@ -35,9 +35,9 @@ from needlework.results.statistics.run_facts import latency_of, times_of
 from needlework.results.statistics.wording import p_words, points_cells
 from needlework.results.style import NONE, clock, counted, relative
 
-# Options that the matrix sets itself, or that make a run that cannot be compared with the others.
+# Options that the matrix sets itself, or that leave nothing to compare with the others.
 _EXCLUDED = {"run_name", "plan", "power", "shard", "batch_out", "batch_in", "fresh", "resume"}
-_REPLACED = {"model"}  # repeatable options that a configuration replaces; to all others it adds its values
+_REPLACED = {"model"}  # repeatable options that a configuration replaces; to others it adds its values
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class EndedRun:
 
     code: int  # pytest's exit code
     seconds: float
-    error: str = ""  # the reason of an end before any cell
+    error: str = ""  # the reason, if it failed
 
 
 def main(argv: Sequence[str]) -> int:
@@ -283,7 +283,6 @@ def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
     `words`: of the command line. A gate `not worse` without a baseline is about each load against the first. Raises
     `InputError`.
     """
-    loads = tuple(map(int, settings.load))
     local = [spec for spec in settings.model if not (is_served(spec) or spec.startswith("mock:"))]
     if local:
         raise InputError(OPTION, ",".join(settings.load), f"{local[0]} is no served model: it takes prompts together")
@@ -296,7 +295,7 @@ def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
     rest = _without_gate(rest) if is_gate else rest
     pytest, folder = (*benchmark_words(rest, Path.cwd()), *rest), settings.results_dir / name
     configurations = [
-        Configuration(f"load {load}", (*pytest, f"--load={load}"), folder / f"load_{load}") for load in loads
+        Configuration(f"load {load}", (*pytest, f"--load={load}"), folder / f"load_{load}") for load in settings.load
     ]
     return run_configurations(configurations, configurations, fail_if_worse=is_gate, sections=load_sections)
 
@@ -319,9 +318,9 @@ def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -
         return []
     head = ("in flight", "trials", "score % (95 %)", "- the first", "95 %", "p (Holm)", "verdict", "lost",
             "seconds an answer", "slowest 5 %", "answers a second")  # fmt: skip
-    table = Table("", head, tuple(_cells(row, run) for row, run in answered))
+    table = Table("", head, tuple(_load_row(row, run) for row, run in answered))
     notes = ("lost: errors, invalid and cut off answers; the verdict counts what one load alone lost as a miss",)
-    return [Section("Under load", (table,), notes=notes, charts=(_chart(answered),), brief=True, open=True)]
+    return [Section("Under load", (table,), notes=notes, charts=(_load_chart(answered),), brief=True, open=True)]
 
 
 def _load_of(row: ComparedRun) -> str:
@@ -335,7 +334,7 @@ def _seconds(run: Run) -> tuple[float | None, float | None]:
     return (times.median, times.p95) if times else (None, None)
 
 
-def _cells(row: ComparedRun, run: Run) -> tuple[str, ...]:
+def _load_row(row: ComparedRun, run: Run) -> tuple[str, ...]:
     whole = row.pair.whole if row.pair else None
     lost = sum(row.scores.counts[name] for name in ("error", "invalid", "censored"))
     pace = object_of(run.manifest.get("pace"))
@@ -352,7 +351,7 @@ def _cells(row: ComparedRun, run: Run) -> tuple[str, ...]:
     )
 
 
-def _chart(answered: Sequence[tuple[ComparedRun, Run]]) -> LineChart:
+def _load_chart(answered: Sequence[tuple[ComparedRun, Run]]) -> LineChart:
     """Scores on the left, seconds of an answer on the right: the median, and up to the slowest 5 %."""
     scores, seconds = [], []
     for row, run in answered:
