@@ -1,4 +1,4 @@
-"""L-Eval's rules of exact answers: letters, numbers, code, topics, true or false."""
+"""L-Eval's rules of exact answers: letters, numbers (GSM100), code (CodeU), topics, true or false (SciFi)."""
 
 import re
 import unicodedata
@@ -13,13 +13,13 @@ from needlework.scoring.match.match import match_score
 from needlework.scoring.published.ruler import squash
 from needlework.scoring.reading import first_reply, verdict_for
 from needlework.scoring.scorers.sets import stated_letters
-from needlework.scoring.scores import Reference, Score, Scorer, expected_text, rule
+from needlework.scoring.scores import Details, Reference, Score, Scorer, expected_text, rule
 
 SHOWN = 160  # characters of an answer that a score shows
 
 # Quirks of the published comparison are kept: a strict subset of the right letters is worth 0.25 however small it is; a
 # reference of nothing but punctuation is equal to every answer of nothing but punctuation; and outside letters a
-# reference counts wherever it stands in the answer as a piece of text.
+# reference counts wherever it stands in the answer as text.
 OPTIONS = "ABCD"
 SUBSET = 0.25
 
@@ -60,7 +60,7 @@ def _compat_scorer(
     return Scorer(f"leval_{name}_compat", 1, judge)
 
 
-# Compatible: upstream's extraction. It takes letters out of words (`Based on` is B), takes the first of several letters
+# Letters. Compatible: upstream's extraction. It takes letters out of words (`Based on` is B), the first of several
 # where one is wanted, loses letters before a comma and at the end where several are, guesses A where there is none, and
 # gives 0.25 for any part of the right letters.
 #
@@ -111,7 +111,7 @@ LETTER_COMPAT = _compat_scorer("letter", partial(compat_letters, several=False),
 LETTERS_COMPAT = _compat_scorer("letters", partial(compat_letters, several=True), gold_letters)
 
 
-# Compatible: upstream's extraction, on the reference too: digits up to the first point behind the first `The answer
+# GSM100. Compatible: upstream's rule, on the reference too: digits up to the first point behind the first `The answer
 # is`, else those of the last word with a digit in the first paragraph. It cuts decimals (`294.67` is 294), loses signs,
 # joins fractions (`69/3` is 693) and overlooks `The answer is: 5`.
 #
@@ -124,9 +124,9 @@ _NUMBER = re.compile(
     r"(?P<digits>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:\s?/\s?(?P<under>\d+))?"
 )
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n\s*\n")
-_CUES = 50  # how many of the last places that announce a number are looked at
+_CUES = 50  # the last places that announce a number
 _BEHIND = 300  # characters behind `the answer is` in which its number stands
-_LONGEST = 60  # digits; nothing longer is a number that was worked out
+_LONGEST = 60  # digits; no longer number was worked out
 
 
 def compat_number(text: str) -> str:
@@ -153,11 +153,11 @@ def stated_number(text: str) -> Fraction | None:
 
 
 def _numbers(text: str) -> list[Fraction]:
-    read = (_read(match) for match in _NUMBER.finditer(text))
+    read = (_fraction_of(match) for match in _NUMBER.finditer(text))
     return [number for number in read if number is not None]
 
 
-def _read(match: re.Match[str]) -> Fraction | None:
+def _fraction_of(match: re.Match[str]) -> Fraction | None:
     digits = match["digits"].replace(",", "")
     under = match["under"] or "1"
     if len(digits) > _LONGEST or len(under) > _LONGEST or not digits.replace(".", "").isascii() or not under.isascii():
@@ -180,7 +180,7 @@ def mathematics_scorer(answer: str, reference: Reference) -> Score:
 MATH_COMPAT = _compat_scorer("math", compat_number, compat_number, blank=False)
 
 
-# Compatible: upstream's rule. It looks for the reference as a piece of text in the last words of the answer, or in the
+# CodeU. Compatible: upstream's rule. It looks for the reference as text in the last words of the answer, or in the
 # first words behind the last `the final output`, as many as the reference has and three more. So 2 is found in
 # `operation2` and 32 in `[14, 32, 54]`; deleted words (`is`, `of the code`) make references with them unreachable, `.0`
 # is deleted from `1.05` too, and a reference of punctuation is found in any answer of punctuation.
@@ -244,12 +244,12 @@ def stated_value(answer: str) -> str:
     text = first_reply(answer)[-_TAIL:]
     announced = [(match[0], tail) for match in _STATED.finditer(text) if (tail := text[match.end() :].strip())]
     if not announced:
-        shown = list(_expressions(text))
+        shown = list(_shown_values(text))
         return shown[-1] if shown else text.rpartition("\n")[2]
     final = [tail for words, tail in announced if "final" in words.lower()]
     tail = (final or [tail for _, tail in announced])[-1]
     tail = tail if tail.startswith("```") else tail.partition("\n\n")[0]
-    first = next(_expressions(tail), None)
+    first = next(_shown_values(tail), None)
     if first is not None:
         return first
     sentence = _SENTENCE_END.split(tail, maxsplit=1)[0]
@@ -257,7 +257,7 @@ def stated_value(answer: str) -> str:
     return numbers[0] if len(numbers) == 1 else sentence
 
 
-def _expressions(text: str) -> Iterator[str]:
+def _shown_values(text: str) -> Iterator[str]:
     """Fenced, quoted and bracketed pieces, in order; none inside another."""
     return (match["value"] for match in _SHOWN_VALUE.finditer(text))
 
@@ -274,17 +274,17 @@ def code_scorer(answer: str, reference: Reference) -> Score:
     gold = gold_of(reference)
     expected = tokens(gold)
     taken = answer if tokens(answer) == expected else stated_value(answer)
-    return _score(float(bool(expected) and _same(taken, expected)), answer, taken, gold)
+    return _score(float(bool(expected) and _has_tokens(taken, expected)), answer, taken, gold)
 
 
-def _same(taken: str, expected: tuple[str, ...]) -> bool:
+def _has_tokens(taken: str, expected: tuple[str, ...]) -> bool:
     bare = taken.strip()
     array = _ARRAY.fullmatch(bare)
     forms = (bare, bare.removesuffix("."), array[1] if array else bare)
     return any(tokens(form) == expected for form in forms)
 
 
-# Compatible: the reference wherever it stands in the answer as a piece of text, so that naming every topic is right.
+# Topics. Compatible: the reference wherever it stands in the answer as text, so that naming every topic is right.
 # Strict: the answer gives the reference, whole and affirmed, and none of the other topics (`Reference.distractors`).
 ORDINALS = ("first", "second", "third")
 
@@ -303,7 +303,7 @@ def topic_scorer(answer: str, reference: Reference) -> Score:
 TOPIC_COMPAT = _compat_scorer("topic", str, str)
 
 
-# The score is the mean of both parts, `loyalty` and `fact`. Compatible: in each part the first word that has `true` or
+# SciFi. The score is the mean of `loyalty` and `fact`. Compatible: in each part the first word that has `true` or
 # `false` in it; the part behind the first `[fact:` loses its last character. An answer without `[fact:`, which ended
 # upstream's run, has no second part, and its details say so (`fact_missing`).
 #
@@ -329,8 +329,8 @@ def stated_parts(answer: str) -> tuple[str, str]:
     """Loyalty and fact as an answer states them: `true`, `false` or `<error>`."""
     loyalty, mark, fact = answer.lower().rpartition(MARK)
     if not mark:
-        return _stated(answer.lower()), _NOTHING
-    return _stated(loyalty), _stated(fact.strip().removesuffix("]"))
+        return _stated_truth(answer.lower()), _NOTHING
+    return _stated_truth(loyalty), _stated_truth(fact.strip().removesuffix("]"))
 
 
 def _compat_word(text: str) -> str:
@@ -341,16 +341,16 @@ def _compat_word(text: str) -> str:
     return _NOTHING
 
 
-def _stated(text: str) -> str:
+def _stated_truth(text: str) -> str:
     plain = _EITHER.sub(" ", text)
-    words = _values(plain)
+    words = _truths(plain)
     if len(set(words)) > 1:
-        concluded = [values[0] for cue in _ANSWER_IS.finditer(plain) if (values := _values(plain[cue.end() :][:40]))]
+        concluded = [truths[0] for cue in _ANSWER_IS.finditer(plain) if (truths := _truths(plain[cue.end() :][:40]))]
         words = concluded[-1:] or words
     return words[0] if words else _NOTHING
 
 
-def _values(text: str) -> list[str]:
+def _truths(text: str) -> list[str]:
     return ["true" if (match["word"] == "true") != bool(match["not"]) else "false" for match in _TRUTH.finditer(text)]
 
 
@@ -360,8 +360,7 @@ def _sci_fi_scorer(name: str, read: Callable[[str], tuple[str, str]]) -> Scorer:
         pairs = zip(taken, gold, strict=True)
         loyalty, fact = (exact_match(value, right) if right != _NOTHING else 0.0 for value, right in pairs)
         missing, shown, right = MARK not in answer.lower(), " | ".join(taken), " | ".join(gold)
-        details: dict[str, float | str | bool] = {"loyalty": loyalty, "fact": fact, "taken": shown, "gold": right}
-        details["fact_missing"] = missing
+        details: Details = {"loyalty": loyalty, "fact": fact, "taken": shown, "gold": right, "fact_missing": missing}
         why, value = "has no [fact: ...]" if missing else f"{shown} for {right}", (loyalty + fact) / 2
         return Score(value, verdict_for(value, answer), shown[:SHOWN], why, details)
 

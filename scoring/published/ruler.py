@@ -14,7 +14,7 @@ from needlework.scoring.scorers.sets import choice_letter_scorer, counted, f1_de
 from needlework.scoring.scorers.values import mrcr_scorer
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text, rule
 
-# RULER (`string_match_all`, `string_match_part`): values count wherever they stand in the answer as a piece of text, in
+# RULER (`string_match_all`, `string_match_part`): values count wherever they stand in the answer as text, in
 # capitals or not: in longer numbers and words, in denials, among any number of wrong ones. `ruler_strict` wants whole,
 # affirmed values, and takes off for every further one; both compatible rules tell its score in their details.
 _CONTROLS = re.compile(r"[\x00-\x1f]")
@@ -122,8 +122,8 @@ def _accepted(reference: Reference) -> tuple[str, ...]:
     return texts or (expected_text(reference),)
 
 
-# The score is the sound one. Details have each other rule's as `as_WHO`, 0..1; of MRCR also `noise`: what the published
-# ratio gives, on the average, for any of the pieces that were written for the ask, the wanted one among them.
+# The score is the sound one. Details have each other rule's as `as_NAME`, 0..1; of MRCR also `noise`: what the
+# published ratio gives, on average, for any of the pieces that were written for the ask, the wanted one among them.
 AS = "as_"
 
 

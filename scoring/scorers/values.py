@@ -194,7 +194,7 @@ def _distinct_words(needle: str, others: tuple[str, ...]) -> str:
 # The answer has to begin with the string that the question asks to prepend; white space, bold, quotes and fences around
 # it change nothing. What follows is compared with the wanted piece and with the other pieces that the reference knows,
 # by words: the piece that it is most like is the one that was given. The score is the likeness to the wanted piece
-# where that is the one, else 0, so that a text of the same kind earns nothing.
+# where that was given, else 0, so that a text of the same kind earns nothing.
 #
 # Likeness: 1 - (insertions + deletions) / (length of both), the normalised Indel similarity of rapidfuzz.
 _FENCE = re.compile(r"\A\s*`{3,}[^\n`]*\n(.*?)\n?`{3,}\s*\Z", re.DOTALL)
