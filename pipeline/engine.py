@@ -24,7 +24,7 @@ from needlework.haystack_fixtures.trials.contexts import Trial
 from needlework.models.model import DistantModel, Model
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import (
-    bears_threads,
+    allows_threads,
     check_model,
     is_served,
     load_model,
@@ -142,7 +142,7 @@ class Engine:
         """The most answers that the judges may have at once; 0 without judges, 1 where one is computed here."""
         if not self.settings.judge:
             return 0
-        return max(1, self.settings.concurrency // self.workers) if all(map(bears_threads, self.settings.judge)) else 1
+        return max(1, self.settings.concurrency // self.workers) if all(map(allows_threads, self.settings.judge)) else 1
 
     @cached_property
     def _judges(self) -> tuple[Mapping[str, Callable[[str, str], str]], str | None, str]:

@@ -11,7 +11,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.models.event_loop import event_loop
 from needlework.models.model import BatchModel
-from needlework.models.specs import bears_threads, is_served, runs_here
+from needlework.models.specs import allows_threads, is_served, runs_here
 from needlework.pipeline.ask import ask, ask_many, exchange_of, probe, probed_cells, start_asking, unchanged
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import OTHER_SERVER, Exchange, StoredAnswer, recorded_repeats, recorded_response
@@ -95,7 +95,7 @@ class Queue:
         if self._stored_answer(cell) is not None:
             return self._prefetches_scores
         spec = self._engine.spec(cell)
-        return self._sends_ahead(spec) or (self._prefetches_scores and bears_threads(spec))
+        return self._sends_ahead(spec) or (self._prefetches_scores and allows_threads(spec))
 
     def _sends_ahead(self, spec: str) -> bool:
         settings = self._engine.settings

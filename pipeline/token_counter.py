@@ -1,7 +1,7 @@
 """`--tokenizer server`: lengths by the server's own counter, for models whose tokenizer is not public.
 
 A prompt of an exact length takes thousands of counts, a request each. So a handful of requests count sample texts once,
-and a known tokenizer is scaled to them (`tokenizers.scaled`); as many count other texts, and say how far it is off.
+and a known tokenizer is scaled to them (`ScaledTokenizer`); as many count other texts, and say how far it is off.
 Without a counter the `usage` of short answers counts.
 """
 
@@ -35,7 +35,7 @@ STAND_IN = "o200k_base"
 _VERSION = 1
 _CHARS = {"en": 12_000, "zh": 4_000}  # of each sample: about 3,000 tokens
 _CHECKS = 3  # further texts of each language
-_LEAST = 0.001  # share; what is never said to be better
+_LEAST = 0.001  # share; no smaller error is stated
 _TRIES = 4
 _NOTHING = "."  # counts a message by itself
 _OPTION = "--tokenizer"
@@ -104,8 +104,8 @@ def _calibrated(model: ServedModel, cache_dir: Path) -> dict[str, Any]:
     samples = {language: _sample(language, cache_dir) for language in _CHARS}
     # Numbers of one to seven digits, as needles and tables have them.
     digits = " ".join(str(7919 * number * number % 10 ** (1 + number % 7)) for number in range(1, 600))
-    for sort, text in (("words", samples["en"][0]), ("digits", digits), ("scripts", samples["zh"][0])):
-        scale[sort] = fitted(inner, text, tokens(text), sort, scale)
+    for kind, text in (("words", samples["en"][0]), ("digits", digits), ("scripts", samples["zh"][0])):
+        scale[kind] = fitted(inner, text, tokens(text), kind, scale)
     trial = ScaledTokenizer("", inner, scale, 0.0)
     others = [text for _, others in samples.values() for text in others]
     error = max(abs(len(trial.encode(text).ids) / tokens(text) - 1) for text in others)

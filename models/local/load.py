@@ -44,7 +44,7 @@ def load_folder(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    options, device = placed(options)
+    options, device = choose_device(options)
     config = _read_config(spec, folder, options)
     text_config = config.get_text_config(decoder=True)
     sizes = text_config.to_dict()
@@ -91,8 +91,8 @@ def load_folder(
     )
 
 
-def placed(options: LocalOptions) -> tuple[LocalOptions, str]:
-    """The options with the device asked for, else the best one; fp32 on a CPU, the checkpoint's numbers elsewhere."""
+def choose_device(options: LocalOptions) -> tuple[LocalOptions, str]:
+    """Options with the device asked for, else the best one; fp32 on a CPU, the checkpoint's numbers elsewhere."""
     import torch
 
     available = ["cpu"] + ["mps"] * torch.backends.mps.is_available() + ["cuda"] * torch.cuda.is_available()

@@ -49,7 +49,7 @@ def layout_id(layout: Sequence[str]) -> str:
 
 
 def request_line(name: str, options: ServedOptions, request: Request, custom_id: str = "") -> dict[str, Any]:
-    """The line of a request as an object; without a `custom_id` that of a trial."""
+    """The line of a request as an object. `custom_id`: of a calibration; that of a trial is made here."""
     # The newer name of the field, which OpenAI's reasoning models want: nobody answers that it should be another.
     body = body_of(name, options, request, options.max_tokens_field or "max_completion_tokens")
     if not custom_id:

@@ -41,7 +41,7 @@ class Transport(ABC):
     """One model at one place. Asked many things at once; but for `attempt` each call may block."""
 
     identity: dict[str, str | int | float | None]  # what can change answers, free of secrets; `server` is where it is
-    model_name: str  # the model's name as it is asked for; empty where that says nothing of the model
+    model_name: str  # as it is asked for; empty where it names no model, but a deployment (Azure)
     redactor: Redactor  # knows the secrets that are sent
     options: ServedOptions
     dialect = Dialect()
