@@ -51,9 +51,6 @@ class FamilyOptions(Struct, frozen=True, kw_only=True):
     # The user's documents.
     documents: Annotated[str, options.path] | None = None  # their folder
     questions: Annotated[str, options.path] | None = None  # the file of questions about them
-    questions_model: str | None = None  # writes the questions as the run begins
-    questions_model_base_url: str | None = None
-    questions_model_api_key_env: Annotated[str, options.variable] = "OPENAI_API_KEY"
     vote: Count = 0  # answers over orders of the documents that vote, 0 for none
     # L-Eval.
     leval_data: Annotated[str, options.path] | None = None  # where its files lie

@@ -110,16 +110,14 @@ def judge_for_command(
     api_key_env: str,
     concurrency: int,
     reply_budget: int,
-    model_args: Sequence[str] = (),
-    option: str = _OPTION,
-    tell: Callable[[str], object] | None = None,
+    model_args: Sequence[str],
+    option: str,
 ) -> CommandJudge:
-    """Open the judge of `--judge`, or the model of another `option`. `model_args`: `KEY=VALUE`.
+    """Open the judge or model of an `option`. `model_args`: `KEY=VALUE`. Status lines go to standard error.
 
-    `tell`: shows a status line, in threads; by default on standard error. Raises `InputError`; a server is not asked
-    before its first question.
+    Raises `InputError`; a server is not asked before its first question.
     """
-    tell = tell or partial(print, file=sys.stderr, flush=True)
+    tell = partial(print, file=sys.stderr, flush=True)
     connection = ServerOptions(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency, tell=tell)
     try:
         args = dict(key_value("--model-arg", word).partition("=")[::2] for word in model_args)

@@ -53,7 +53,7 @@ _RETRIEVING = ("doc_", "leval_", "longbench_v2")
 # Options that only tasks of these beginnings look at.
 _OF_TASKS = {
     "needle needles question answer": ("niah", "multi_needle"),
-    "documents vote questions_model": ("doc_",),
+    "documents vote": ("doc_",),
     "questions": ("doc_", "ruler_qa_"),
     "leval_data leval_subset leval_truncation leval_length_hint no_truncate": ("leval_",),
     "data data_where data_limit": ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2"),
@@ -70,11 +70,6 @@ def _retrievers(settings: Settings) -> Set[str]:
 
 # Other options, whether a run looks at them, and why it does not.
 _RULES: tuple[tuple[str, Used, str], ...] = (
-    (
-        "questions_model_base_url questions_model_api_key_env",
-        lambda run: any(suite.questions_model for suite in run.suites),
-        "there is no --questions-model",
-    ),
     ("chunk_size chunk_overlap retrieve", lambda run: bool(_retrievers(run)), "nothing is retrieved (--retriever)"),
     (
         "embedder embedder_base_url embedder_api_key_env",

@@ -326,7 +326,7 @@ _CAME_LATER = {
 }
 # Options of families that a key knows by other means, such as a file's hash or the needle's name, or that change none.
 _IN_OTHER_PARTS = (
-    "documents", "questions_model", "questions_model_base_url", "questions_model_api_key_env", "vote",
+    "documents", "vote",
     "leval_data", "data", "data_where", "data_limit", "retriever", "embedder_base_url", "embedder_api_key_env",
 )  # fmt: skip
 _OF_RETRIEVED = ("chunk_size", "chunk_overlap", "retrieve", "embedder")

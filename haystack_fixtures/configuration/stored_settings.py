@@ -21,7 +21,6 @@ from needlework.haystack_fixtures.needles.needle_sets import is_inline, is_own
 _DROPPED = (
     "base_url", "api_key_env", "judge", "judge_base_url", "serve", "serve_arg", "plan", "fresh", "shard",
     "batch_out", "batch_in", "embedder_base_url", "embedder_api_key_env",
-    "questions_model", "questions_model_base_url", "questions_model_api_key_env",
 )  # fmt: skip
 _Table = TypeVar("_Table", Settings, Suite)
 _OF_OPTIONS = BY_KEY | {"tokenizer_model": BY_KEY["tokenizer"]}

@@ -225,10 +225,6 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
     """Tokens of the documents that a question's context may have; of the question with the fewest."""
     material = material_of(suite)
     fewest = sum(counts)
-    if suite.questions_model is not None:  # any document may be asked about
-        numbers = range(len(counts))
-        lost = max(sum(counts[other] for other in material.alike([number])) for number in numbers)
-        return fewest - lost - (max(counts) + lost if suite.task == ABSENT else 0)
     for entry in material.by_label.values():
         apart = {*entry.barred, *(entry.gold if suite.task == ABSENT else ())}
         near = material.nearest(entry) if suite.task == ABSENT else None
@@ -248,8 +244,6 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     """The questions' file, and what of the folder is no document."""
     documents, questions = material_of(suite).documents, material_of(suite).questions
     facts = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
-    if (writer := suite.questions_model) is not None:
-        facts["written_by"] = writer
     return {"questions": {suite.questions or GAPS: facts}, "left_out_documents": dict(documents.left_out)}
 
 
@@ -262,12 +256,7 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
     more = len(documents.left_out) - len(shown)
     rest = f"; {more} more (-v lists all)" if more else ""
     read = f"{DOCUMENTS} {folder}: {len(material.names)} documents are read, not"
-    lines = [f"{read} {'; '.join(shown)}{rest}"] if shown else []
-    if suite.questions_model is not None and suite.questions is None:
-        lines.append(
-            f"{suite.questions_model} has written no questions yet: these are as many with gaps in their place"
-        )
-    return lines
+    return [f"{read} {'; '.join(shown)}{rest}"] if shown else []
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:

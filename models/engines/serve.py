@@ -28,14 +28,7 @@ from needlework.core.errors import InputError, printable
 from needlework.core.files import default_cache_dir
 from needlework.core.settings import Settings
 from needlework.models.checkpoints import json_table
-from needlework.models.engines.recipes import (
-    HERE,
-    Recipe,
-    command,
-    find_recipe,
-    parse_args,
-    shown_command,
-)
+from needlework.models.engines.recipes import HERE, Recipe, command, find_recipe, parse_args, shown_command
 from needlework.models.specs import installed_gguf, prepare
 
 LOG, ENDED = "log.txt", "ended.json"

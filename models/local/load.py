@@ -10,13 +10,7 @@ from needlework.core.errors import InputError
 from needlework.models.checkpoints import STAMP, count_weights, joint_sha256, json_table, weight_files
 from needlework.models.local import memory
 from needlework.models.local.decoder import Processors, decoder_for
-from needlework.models.local.memory import (
-    Limits,
-    LocalOptions,
-    rope_parameters,
-    sliding_window,
-    window_of,
-)
+from needlework.models.local.memory import Limits, LocalOptions, rope_parameters, sliding_window, window_of
 from needlework.models.local.model import LocalModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 

@@ -6,7 +6,6 @@ import gc
 import os
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes, unused
 from needlework.haystack_fixtures.configuration.presets import built_in_presets, load_preset
 from needlework.haystack_fixtures.configuration.resolve import written_value
-from needlework.models.judge import judge_for_command
 from needlework.models.specs import runs_here
 from needlework.pipeline.engine import judging_notes
 from needlework.pipeline.preparation import prepare
@@ -46,7 +44,6 @@ from needlework.pytest_plugin.workers import (
 from needlework.results.records.journal import WaitingAnswers
 from needlework.results.records.manifest import recipe_of
 from needlework.results.records.run_folder import run_folder
-from needlework.results.run.made_questions import make_questions, with_made_questions
 
 if TYPE_CHECKING:
     from needlework.results.gates.gate import Gate
@@ -101,16 +98,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def _open_run(config: pytest.Config, state: RunState) -> None:
     """Check the run's options and open its recorder. Raises `InputError` or `ValueError`."""
     if is_worker(config):
-        state.settings = with_made_questions(state.settings, state.folder, dry=False)
         state.recipe = recipe_of(state.settings)
     else:
-        settings = state.settings
-        state.recipe = recipe_of(settings)
-        folder = run_folder(settings)
-        gates = _check_run(settings, folder)
-        dry = settings.plan or config.option.collectonly
-        state.settings = settings = with_made_questions(settings, folder, dry=dry)
-        recorder = Recorder(config, settings, folder, gates)
+        state.recipe = recipe_of(state.settings)
+        folder = run_folder(state.settings)
+        recorder = Recorder(config, state.settings, folder, _check_run(state.settings, folder))
         state.open_folder = recorder.folder
         config.pluginmanager.register(recorder, "needlework-recorder")
     state.waiting_answers = WaitingAnswers(state.folder)
@@ -161,10 +153,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if progress is not None:
         config.pluginmanager.register(progress, PROGRESS)
     with usage_errors():
-        if not (config.option.collectonly or state.settings.plan):
-            open_model = partial(judge_for_command, tell=state.show_status)
-            for line in make_questions(state.settings, state.folder, open_model):
-                state.write_line(printable(line))
         if cells_for_workers(config):
             state.misfits = prepare(state.engine, [cell for series in state.grid for cell in series.cells])
 

@@ -12,13 +12,7 @@ from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.panels import Share, Tally, range_of
-from needlework.results.statistics.run_followup import (
-    FaultCount,
-    NextRun,
-    basis_of,
-    faults_of,
-    next_run,
-)
+from needlework.results.statistics.run_followup import FaultCount, NextRun, basis_of, faults_of, next_run
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench
 from needlework.results.statistics.tasks import TaskScore

@@ -12,14 +12,7 @@ from needlework.core.record import OutcomeName, Record, label_parts
 from needlework.results.records.samples import as_asked, grouped, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.intervals import counts_of
-from needlework.results.statistics.paired import (
-    LEVEL,
-    Difference,
-    holm,
-    mean_difference,
-    sign_flip_p,
-    smallest_p,
-)
+from needlework.results.statistics.paired import LEVEL, Difference, holm, mean_difference, sign_flip_p, smallest_p
 from needlework.results.statistics.panels import Share, Tally, depth_order, trial_of
 from needlework.results.statistics.tasks import overall_of, task_weights, weighted_mean
 

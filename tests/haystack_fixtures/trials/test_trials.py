@@ -206,12 +206,10 @@ NOT_OF_THE_SUITE = {
     **dict.fromkeys(("controls", "variants"), "the cell's needle names it"),
     **dict.fromkeys(("data_where", "data_limit"), "the cell's needle names the row"),
     **dict.fromkeys(("documents", "leval_data", "data"), "the material has their hashes, wherever they lie"),
-    **dict.fromkeys(("questions_model_api_key_env", "embedder_api_key_env"), "a secret's name"),
+    "embedder_api_key_env": "a secret's name",
     "judge_by_default": "it says who scores, and changes no prompt",
     "retriever": "the cell's needle names it, and the material what it does",
     "vote": "it makes repeats",
-    "questions_model": "the questions that it writes are the cells' own",
-    "questions_model_base_url": "where the writer is reached",
     "embedder_base_url": "the material has the embedder's identity",
 }
 ANOTHER_CELL = {"task": "parallel", "length": 8000, "depth": 60.0, "needle": "city", "repeat": 1}

@@ -1,14 +1,13 @@
 """Runs on documents of the user's, made here: what is asked, by whose questions, and what is told of it."""
 
 import json
-import re
 from collections import Counter
 from hashlib import sha256
 
 import pytest
 
 import needlework
-from tests.loopback import Said, good, loopback
+from tests.loopback import good, loopback
 
 TOWNS = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt")
 FOUNDERS = ("Ida Prell", "Jonas Quist")
@@ -120,56 +119,9 @@ def test_documents_that_are_fewer_than_the_window_are_all_asked_about_in_one_len
     assert min(len(each["reference"]["documents"]) for each in records if each["task"] == "doc_position") >= 29
 
 
-WRITTEN = (*OWN, "--task=doc_position", "--lengths=800", "--depths=50", "--questions-model=openai:writer")
-
-
-def writer(request):
-    """Asks how much a market sold."""
-    town, baskets = re.search(r"In month 3 the market of (.+?) sold (\d+) baskets", request.prompt).groups()
-    question = f"How many baskets did the market of {town} sell in month 3?"
-    return Said(json.dumps([{"question": question, "answer": baskets}]))
-
-
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
-def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder, capsysbinary, workers):
-    with loopback(writer) as server:
-        options = (*WRITTEN, f"--questions-model-base-url={server.url}")
-        project.run(*options, "--plan").stdout.fnmatch_lines(
-            ["*openai:writer has written no questions yet: these are as many with gaps*"]
-        )
-        assert not (project.runs / "r").exists()
-        assert not any("messages" in request.body for request in server.requests)
-        project.run(*options, workers).stdout.fnmatch_lines(
-            ["questions: openai:writer writes one about each of 20 documents, kept in *.json"]
-        )
-        records = project.records()
-        project.run(*options)
-        assert sum("messages" in request.body for request in server.requests) == 20
-    assert len(records) == len(project.journal()) == 20
-    assert {record["outcome"] for record in records} == {"found"}
-    assert all(record["reference"]["question"].startswith("How many baskets ") for record in records)
-    path = project.runs / "r" / "questions.json"
-    facts = {"questions": 20, "reviewed": False, "written_by": "openai:writer"}
-    facts["sha256"] = sha256(path.read_bytes()).hexdigest()
-    assert project.json("manifest.json")["questions"] == {str(path): facts}
-    assert prompt_of(project, records[3])
-    assert records[3]["question"].encode() in capsysbinary.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (("--preset=own-documents",), "--documents: '': doc_position asks about documents of yours"),
-        ((*WRITTEN, "--questions=x.json"), "there is a file of questions already: leave out --questions, or this"),
-        ((*WRITTEN, "--shard=1/2"), "shards need one file of questions: write it before, needlework questions make"),
-        ((*WRITTEN, "--questions-model-base-url=http://127.0.0.1:9/v1"), "or mend --questions-model-base-url"),
-        ((*WRITTEN, "--questions-model-api-key-env=sk-1234567"), "is the name of an environment variable"),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line(project, folder, monkeypatch, options, line):
-    monkeypatch.setattr("needlework.models.served.limiter.NEVER_HEARD_S", 0.5)
-    result = project.run(*options)
-    result.stderr.fnmatch_lines([f"ERROR: *{line}*"])
+def test_documents_are_named_where_they_are_asked_about(project):
+    result = project.run("--preset=own-documents")
+    result.stderr.fnmatch_lines(["ERROR: *--documents: '': doc_position asks about documents of yours*"])
     assert result.ret == 4
 
 

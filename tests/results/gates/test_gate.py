@@ -16,14 +16,7 @@ from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.compare.command import main
 from needlework.results.gates.decide import gate_rows, judge_gate
 from needlework.results.gates.gate import Verdict, check_scopes, groups_of, parse_gate
-from needlework.results.gates.gatekeeper import (
-    Gatekeeper,
-    Goal,
-    Want,
-    next_round,
-    parse_power,
-    power_lines,
-)
+from needlework.results.gates.gatekeeper import Gatekeeper, Goal, Want, next_round, parse_power, power_lines
 from needlework.results.statistics.intervals import Counts, detectable_drop, exact_ends, samples_needed, samples_to_show
 from tests.results.builders import write_run
 from tests.results.gates.gate_records import judged, lines, record, trials
