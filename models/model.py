@@ -60,7 +60,7 @@ class Calibration:
 
     status: Literal["exact", "approximate", "inconsistent", "no_usage", "failed", "stale"]
     template_tokens: int = 0
-    ids_differ: bool = False  # it gives every answer an id of its own, so that one that comes again tells
+    ids_differ: bool = False  # every answer has an id of its own: one that comes again proves a mix-up
     why: str = ""  # what was seen, in words
     error: float = 0.0  # the share, 0..1, by which our count is about off
     message_tokens: int = 0  # of a conversation, what its template adds for each message
@@ -91,7 +91,7 @@ class Response:
     flags: tuple[str, ...] = ()  # what a record should tell beside the answer
     model: str = ""  # this and the next: who answered, as the server says; empty where it does not
     fingerprint: str = ""
-    server: str = ""  # signs that stand for what the server says of itself
+    server: str = ""  # the fingerprint of the server's self-description
     stale: str = ""  # why this is the answer to another request; empty: nothing says so
     other_model: str = ""  # why it is another model's than the one under test, where such do not count
     cut: str = ""  # why the server has read less than the prompt, as its counts of other prompts show

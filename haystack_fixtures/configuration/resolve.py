@@ -44,8 +44,8 @@ def resolve_settings(
     named = first(levels, "task")
     tasks = presets.full_names(words("--task", named) if named is not None else ())
     user_tasks = {suite["task"] for suite in user_suites}
-    # A run without a preset is one of L-Eval that names only its tasks, or only its data; in the ini file the data is
-    # no wish to ask it.
+    # Without a preset a run is one of L-Eval if it names L-Eval's tasks alone, or its data; data in the ini file are no
+    # wish to ask it.
     has_data = first(levels[:-1], "leval_data") is not None
     if not set(tasks) & user_tasks and all(task.startswith("leval_") for task in tasks) and (tasks or has_data):
         usual = presets.NAME

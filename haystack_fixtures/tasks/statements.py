@@ -42,7 +42,7 @@ _MONTHS = (
 def fitting(sizes: Mapping[str, int]) -> dict[str, Callable[..., Any]]:
     """The variants that fit a length of the suite, always the smallest, and the lengths that they fill to half at most.
 
-    `sizes`: their numbers of statements. One that no length is long enough for is asked at all.
+    `sizes`: their numbers of statements. The smallest has all lengths, where none is enough.
     """
     least = min(sizes.values())
 

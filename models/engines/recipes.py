@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 _SECRET = re.compile(r"(?i)(^|[_-])(api_?key|key|token|secret|password|authorization)$")
 _SLOW_S = 1800.0  # large weights come from a hub, or from a slow disk
 Word = Literal["window", "dtype", "kv-dtype", "tensor-parallel", "prefix-caching", "chat-template"]
-WORDS: tuple[Word, ...] = get_args(Word)  # what may be said to every engine in the same words, if its recipe knows how
+WORDS: tuple[Word, ...] = get_args(Word)  # options of one name for all engines, as far as its recipe has them
 Say = str | tuple[str, ...] | dict[str, tuple[str, ...]]
 
 
@@ -31,7 +31,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     health: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""  # ready when this path answers below 400
     install: str = ""
     needs: str = ""  # a Python package of this environment
-    served_name: str = msgspec.field(default="", name="name")  # every model's, where it takes no name
+    served_name: str = msgspec.field(default="", name="name")  # of every model, where the engine takes no name
     start_s: Annotated[float, msgspec.Meta(gt=0)] = _SLOW_S  # seconds that it may take until it is healthy
     defaults: dict[str, str] = {}  # options of the engine, unless the user gives them
     reports: tuple[str, ...] = ()  # options that make replies tell more (cached tokens) and change no answer

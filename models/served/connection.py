@@ -35,11 +35,11 @@ class ServerOptions:
     concurrency: int = 8  # requests in flight at once, of this process
     strict_model: bool = False  # answers of another model than the one under test do not count
     too_long_pattern: re.Pattern[str] | None = None  # how it says, in words unknown here, that a prompt does not fit
-    heeds_slots: bool = True  # a server that tells how many requests it works on at once is asked no more
+    heeds_slots: bool = True  # ask no more at once than the server says it works on
     workers: int = 1  # processes that ask this server at the same time
     batch: bool = False  # nobody is asked: requests are written to files, or `answers` are read from some
     answers: AnswerFiles | None = None
-    ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)  # why it cannot come back
+    ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)  # why the server is gone
     tell: Callable[[str], object] | None = field(default=None, repr=False, compare=False)  # shows a line; in threads
 
 

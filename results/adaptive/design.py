@@ -16,13 +16,13 @@ Decision = Literal["", "pass", "fail", "not measurable"]
 ALPHA = 0.025
 """The chance of a wrong pass, and of all wrong fails together: the statement holds in 95 % of runs."""
 SHARE = 0.85  # NoLiMa's bar (A. Modarressi et al., "NoLiMa", ICML 2025, section 4)
-BASE_LOOK = 40  # looks' worth of trials at the length that gives a relative bar
+BASE_LOOK = 40  # units at the length that gives a relative bar
 _SHARE_ALPHA = 0.02  # of a pass, and of all fails, where the base was measured, which itself takes 0.01 more
 _LEAST_BAR, _MOST_BAR = 0.01, 0.99
 _RHO = 0.7
-_FEWEST = 10  # trials of a look
-_LOOKS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30, 35, 40, 50, 60, 70, 80)
-_CAPS: dict[Mode, int] = {"quick": 5, "normal": 10, "careful": 20}  # looks at the longest length
+_FEWEST = 10  # trials of a unit
+_LOOKS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30, 35, 40, 50, 60, 70, 80)  # in units
+_CAPS: dict[Mode, int] = {"quick": 5, "normal": 10, "careful": 20}  # units at the longest length
 _SHORT = 4  # a shorter length has up to so many times the cap, as long as it costs no more tokens than the longest
 MOST_LOOK = _LOOKS[-1]
 
@@ -34,7 +34,7 @@ class SearchDesign:
 
     mode: Mode
     lengths: tuple[int, ...]  # those that are judged, in tokens, ascending
-    unit: int  # trials of a look
+    unit: int  # trials of the first look
     pass_bar: float  # a length passes above it
     fail_bar: float  # and fails below this one; they differ where the bar itself was measured
     alpha: float = ALPHA  # the chance of a wrong pass, and of wrong fails at all lengths together
@@ -67,7 +67,7 @@ def looks_of(mode: Mode, unit: int, cheaper: float = 1.0) -> tuple[int, ...]:
 
 
 def unit_of(depths: int) -> int:
-    """The trials of a look: as many whole rounds of the depths as make ten or more."""
+    """The trials of a unit: as many whole rounds of the depths as make ten or more."""
     return depths * -(-_FEWEST // depths)
 
 

@@ -175,11 +175,11 @@ class AdaptiveRun:
     @property
     def series(self) -> list[Series]:
         """The series of the collected tests."""
-        return [series for series in self._grid if _family(series.cells[0]) in self._selected]
+        return [series for series in self._grid if _series_key(series.cells[0]) in self._selected]
 
     def select(self, cells: Iterable[Cell]) -> None:
         """Add the series of collected cells."""
-        self._selected |= {_family(cell) for cell in cells}
+        self._selected |= {_series_key(cell) for cell in cells}
 
     def next_cells(self, now: Sequence[Record]) -> list[Cell]:
         """The cells to send next; none when every search has ended, or the budget is spent.
@@ -227,7 +227,7 @@ def check_selected(cells: Sequence[Cell], grid: Iterable[Series]) -> None:
             raise InputError(OPTION, f"{first.task} {first.needle}", remedy)
 
 
-def _family(cell: Cell) -> tuple[str, str, str]:
+def _series_key(cell: Cell) -> tuple[str, str, str]:
     return cell.task, cell.needle, cell.model
 
 

@@ -87,7 +87,7 @@ def walk(design: SearchDesign, read: ReadTrials) -> Walk:
 
 
 def trials_to_send(state: Walk, read: ReadTrials, width: int) -> list[tuple[int, int]]:
-    """The (index of a length, repeat) to send next: all that the look needs, others up to `width`.
+    """The (index of a length, repeat) to send next: all that the next look needs, others up to `width` in all.
 
     The others are the rest of its batch and one more look at its length.
     """
@@ -105,7 +105,7 @@ def trials_to_send(state: Walk, read: ReadTrials, width: int) -> list[tuple[int,
 # Planning changes the cost and never a decision: a wrong estimate costs tokens.
 _TO_PASS, _TO_FAIL = 2.6, 4.0  # nats of evidence that a decision takes
 _FIRST, _ABOVE, _BELOW = 0.9, 0.97, 0.93  # guessed scores: of the first length, and from one length to the next
-_MOST = 6  # most looks of a batch; also the assumed need of a length without answers
+_MOST = 6  # units of a batch; also the assumed need of a length without answers
 
 
 def bracket(columns: Sequence[LengthState]) -> tuple[int, int]:
@@ -202,7 +202,7 @@ def _reach(design: SearchDesign, low: int) -> int:
 def _cheapest(
     design: SearchDesign, to_pass: Sequence[_Need], to_fail: Sequence[_Need], low: int, high: int
 ) -> _Need | None:
-    """The cheapest undecided need of the bracket that costs the fewest tokens."""
+    """The cheapest undecided need of the cheapest plan to end the search."""
     plans = []
     for at in range(low, high):
         beyond = _reach(design, at)

@@ -21,11 +21,11 @@ from needlework.results.statistics.comparison.joining import Identity, joined, p
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style import length_labels
 
-# score >= 0.9 lower_bound >= 85% [task=niah, length<=32k, depth=40..60] per length drop <= 0.02 not worse [length<=4k]
-# per length not worse than 0.02
+# `score >= 0.9`, `lower_bound >= 85% [task=niah, length<=32k, depth=40..60] per length`, `drop <= 0.02`,
+# `not worse [length<=4k] per length`, `not worse than 0.02`.
 #
 # `score` is the mean score, `lower_bound` the low end of its interval, `drop` how much lower the mean score is than
-# that of a baseline run on the same trials. `not worse` passes unless the run is shown to be worse than its baseline,
+# a baseline's on the same trials. `not worse` passes unless the run is shown to be worse than its baseline,
 # or worse by more than a margin. A grain (`per length`, `depth`, `cell`, `task`, `needle`, `model`) judges every group.
 GATE, BASELINE = "--gate", "--baseline"
 COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "=": operator.eq}

@@ -75,7 +75,7 @@ def _mean_cell(column: Tally) -> HeatmapCell:
     return HeatmapCell(text=range_words(column.range, whole=True), notes=(scored, f"n={scored_of(column)}"))
 
 
-def telling_panels(panels: Sequence[Panel]) -> list[Panel]:
+def drawn_panels(panels: Sequence[Panel]) -> list[Panel]:
     """The panels whose heatmap has more than one cell; of own documents, which have charts, more than one line."""
     return [
         panel

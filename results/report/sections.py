@@ -1,7 +1,7 @@
 """All sections of a run's report, in their order, and all charts of it."""
 
 from needlework.results.report.adaptive import adaptive_sections
-from needlework.results.report.charts import model_charts, panel_heatmap, telling_panels
+from needlework.results.report.charts import drawn_panels, model_charts, panel_heatmap
 from needlework.results.report.documents import document_sections, retrieval_sections
 from needlework.results.report.section import Chart, Section
 from needlework.results.report.suites import data_set_sections, leval_sections, needlebench_sections, ruler_sections
@@ -28,7 +28,7 @@ def run_charts(report: RunReport, colors: ColorsName = "viridis", *, numbers: bo
     return [
         *section_charts(report),
         *model_charts(report.panels),
-        *(panel_heatmap(panel, colors=colors, numbers=numbers) for panel in telling_panels(report.panels)),
+        *(panel_heatmap(panel, colors=colors, numbers=numbers) for panel in drawn_panels(report.panels)),
     ]
 
 

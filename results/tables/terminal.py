@@ -235,7 +235,7 @@ def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
     ]
     columns = [max(map(style.display_width, column)) for column in zip(*rows, strict=True)]
     fits = [at < names or sum(columns[:names]) + 2 * names + columns[at] <= width for at in range(len(columns))]
-    rows = [[*compress(row, fits)] for row in rows]  # the report has the columns that are wider than the terminal
+    rows = [[*compress(row, fits)] for row in rows]  # columns that do not fit are in the report
     lines = list(style.folded_table(rows, names, width)) if table.rows else []
     if len(lines) <= room:
         return lines

@@ -126,7 +126,7 @@ _NUMBER = re.compile(
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n\s*\n")
 _CUES = 50  # the last places that announce a number
 _BEHIND = 300  # characters behind `the answer is` in which its number stands
-_LONGEST = 60  # digits; no longer number was worked out
+_LONGEST = 60  # digits; longer numbers are no results
 
 
 def compat_number(text: str) -> str:

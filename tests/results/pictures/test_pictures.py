@@ -13,7 +13,7 @@ from needlework.results.files.json_files import write_json
 from needlework.results.pictures import files
 from needlework.results.pictures.draw import figure_size
 from needlework.results.pictures.files import FORMATS, write_charts
-from needlework.results.report.charts import document_charts, model_charts, panel_heatmap, task_charts, telling_panels
+from needlework.results.report.charts import document_charts, drawn_panels, model_charts, panel_heatmap, task_charts
 from needlework.results.report.section import ChartLine, ChartPoint, LineChart
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.documents import document_statistics
@@ -26,7 +26,7 @@ from tests.results.builders import asked, changed, grid_of, new_record
 
 def test_heatmaps_of_one_box_and_lines_of_documents_are_left_out():
     def drawn(records):
-        return len(telling_panels(summarise(records)))
+        return len(drawn_panels(summarise(records)))
 
     assert drawn([new_record(repeat=i) for i in range(3)]) == 0
     assert drawn([new_record(length=length) for length in (1000, 2000)]) == 1
