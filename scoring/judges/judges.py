@@ -37,10 +37,10 @@ def scorer_of_run(name: str, judging: Judging, strategy: str, *, absent: bool = 
     `absent`: the answer is taken out on purpose; only `judge_documents` knows what is right there.
     """
     by_judge = name.startswith(JUDGE)
-    usual = OWN_PROMPT if judging.prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
+    usual = OWN_PROMPT if judging.prompt is not None else name if name == DOCUMENTS.name else "evalscope"
     style = name.removeprefix(JUDGE) if by_judge else usual
-    rule = (DOCUMENTS.name if style == STYLE else MATCH.name) if by_judge else name
-    is_rule = name == abstain_scorer.name or strategy == "rule" or (absent and style != STYLE)
+    rule = (style if style == DOCUMENTS.name else MATCH.name) if by_judge else name
+    is_rule = name == abstain_scorer.name or strategy == "rule" or (absent and style != DOCUMENTS.name)
     if is_rule or not (by_judge or strategy in ("llm", "llm_recall")):
         return scorer_named(rule), False
     judge = judge_scorer(judging, style)
@@ -155,7 +155,7 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
     for an unknown style or a wrong prompt.
     """
     rule: Callable[[Ask, str, Reference], Score]
-    if style == STYLE:
+    if style == DOCUMENTS.name:
         rule = _documents_ruling
     elif style == OWN_PROMPT:
         check_prompt(prompt or "")
@@ -165,7 +165,7 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
     elif style in published_prompts():
         rule = partial(_own_ruling, published_prompts()[style])
     else:
-        styles = ", ".join((*_MARKS, *published_prompts(), STYLE))
+        styles = ", ".join((*_MARKS, *published_prompts(), DOCUMENTS.name))
         raise ValueError(f"unknown judge style {style!r}: use {styles} or {OWN_PROMPT}")
 
     def judge(answer: str, reference: Reference) -> Score:
@@ -294,8 +294,7 @@ def read_choice_compat(reply: str) -> Choice | None:
 
 
 # It sees question, accepted answers and the answer under test, and never the documents. Where the answer was taken out
-# of the documents, it says whether the answer abstains. What the offline rule (`documents`) says is recorded beside it.
-STYLE = "documents"
+# of the documents, it says whether the answer abstains. The verdict of the offline rule is recorded beside it.
 
 
 def _documents_ruling(ask: Ask, answer: str, reference: Reference) -> Score:
