@@ -115,7 +115,7 @@ class MockModel:
         language = "zh" if _CJK.search(_question(request)) else "en"
         match self._behaviour:
             case "judge":
-                return judged(request.prompt.messages, self._value)
+                return judge_reply(request.prompt.messages, self._value)
             case "refuse":
                 return _REFUSAL[language]
             case "empty":
@@ -190,7 +190,7 @@ _ABSTAINS = ("not found", "没有提到")
 _BLIND = "mock:judge knows the prompts of needlework alone; in another one give mock:judge=SHARE, which draws"
 
 
-def judged(messages: Sequence[Message], share: float | None) -> str:
+def judge_reply(messages: Sequence[Message], share: float | None) -> str:
     """The reply to a judge's prompt, a mark or verdict: the share of the reference's words in the answer.
 
     Words of the question do not count. Of two answers the one with more of them is better. `share`: so many of all

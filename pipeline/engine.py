@@ -177,11 +177,11 @@ class Engine:
             return served_tokenizer(spec, self._args, self._to_model(), self.cache_dir)
         return resolve_tokenizer(spec, self._args, named, self.cache_dir)
 
-    def described(self, spec: str) -> Described:
+    def describe(self, spec: str) -> Described:
         """Known facts of a model before it is loaded."""
-        from needlework.models.local.memory import described
+        from needlework.models.local.memory import describe
 
-        return described(spec, self._args, self.settings.tokenizer, self.cache_dir)
+        return describe(spec, self._args, self.settings.tokenizer, self.cache_dir)
 
     def check(self, specs: Iterable[str]) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""

@@ -34,7 +34,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
     for group in groups:
         series, first = engine.series_of(group[0]), group[0]
         suite = series.suite
-        model = engine.described(series.model)
+        model = engine.describe(series.model)
         extra = _extra_tokens(engine, suite, group)
         lengths = [cell.length + extra for cell in group]
         fitting = [length for length in lengths if model.window is None or length <= model.window]

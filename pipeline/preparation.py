@@ -18,7 +18,7 @@ from needlework.models.specs import runs_here
 from needlework.models.tokenizers.tokenizer import approximation
 from needlework.pipeline.engine import Engine
 
-SeriesName = tuple[str, str, str]  # task, needle and model of a series of cells
+SeriesKey = tuple[str, str, str]  # task, needle and model of a series of cells
 
 
 def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
@@ -56,9 +56,9 @@ def check_answer_room(engine: Engine, cells: Sequence[Cell]) -> None:
 
     The answer of a repeat is the same at every depth. Rows of a data set that do not fit are skipped in their turn.
     """
-    without_text, needed = set[SeriesName](), dict[tuple[object, ...], tuple[int, str, Cell]]()
+    without_text, needed = set[SeriesKey](), dict[tuple[object, ...], tuple[int, str, Cell]]()
     for cell in cells:
-        name = _series_name(cell)
+        name = _series_key(cell)
         at = (*name, cell.length, cell.repeat)
         if name in without_text or at in needed:
             continue
@@ -74,14 +74,14 @@ def check_answer_room(engine: Engine, cells: Sequence[Cell]) -> None:
         raise NoRoomError(engine.series_of(cell).suite.answer_budget, f"{cell.task} {cell.needle}", tokens)
 
 
-def _first_cells(engine: Engine, cells: Sequence[Cell]) -> dict[SeriesName, dict[int, Cell]]:
+def _first_cells(engine: Engine, cells: Sequence[Cell]) -> dict[SeriesKey, dict[int, Cell]]:
     """The first cell of each length of each series; of the rows of a data set one series is enough."""
-    by_series: dict[SeriesName, dict[int, Cell]] = {}
+    by_series: dict[SeriesKey, dict[int, Cell]] = {}
     first_row: dict[tuple[str, str], str] = {}
     for cell in cells:
         is_row = engine.series_of(cell).task.rows
         if not is_row or first_row.setdefault((cell.task, cell.model), cell.needle) == cell.needle:
-            by_series.setdefault(_series_name(cell), {}).setdefault(cell.length, cell)
+            by_series.setdefault(_series_key(cell), {}).setdefault(cell.length, cell)
     return by_series
 
 
@@ -102,7 +102,7 @@ def _too_short(engine: Engine, cells: Sequence[Cell]) -> Iterator[Misfit]:
 
 
 def _with_equal_questions(
-    engine: Engine, by_series: Mapping[SeriesName, Mapping[int, Cell]], misfits: Sequence[Misfit]
+    engine: Engine, by_series: Mapping[SeriesKey, Mapping[int, Cell]], misfits: Sequence[Misfit]
 ) -> list[Misfit]:
     """Misfits so that each length and arm has the same questions; they replace those of its cells.
 
@@ -141,11 +141,11 @@ def _with_equal_questions(
     return equal
 
 
-def _series_name(cell: Cell) -> SeriesName:
+def _series_key(cell: Cell) -> SeriesKey:
     return cell.task, cell.needle, cell.model
 
 
-def _words(name: SeriesName) -> str:
+def _words(name: SeriesKey) -> str:
     """A series as a misfit names it: its task and its needle."""
     return f"{name[0]} {name[1]}"
 
@@ -165,7 +165,7 @@ class Filled:
         return f"{OPTION} {WORD}: {self.tokens:,} tokens, {self.reason}"
 
 
-def filled(settings: Settings, tasks: Tasks, cache_dir: Path) -> Filled:
+def fill_window(settings: Settings, tasks: Tasks, cache_dir: Path) -> Filled:
     """The length for all suites: the smallest window of several models, so that all are asked the same.
 
     No weights are loaded; a server is asked for its window, but none that the run itself is to start. Raises
@@ -199,7 +199,7 @@ def _windows(engine: Engine) -> Iterator[tuple[int, str, str]]:
     settings = engine.settings
     of_server = dict(word.partition("=")[::2] for word in settings.serve_arg).get("window")
     for spec in dict.fromkeys(settings.model):
-        window = parse_tokens("--serve-arg window", of_server) if of_server else engine.described(spec).window
+        window = parse_tokens("--serve-arg window", of_server) if of_server else engine.describe(spec).window
         error = 0.0
         if settings.serve is None and not runs_here(spec):
             tokenizer = engine.tokenizer(spec, settings.tokenizer)

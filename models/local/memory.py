@@ -219,7 +219,7 @@ class Described:
     weights_bytes: int | None = None  # of the files, as stored
 
 
-def described(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Described:
+def describe(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Described:
     """The facts in the configuration of a local model, or beside a served model's tokenizer.
 
     No weights are read, and no server is asked. Raises `InputError` as loading the tokenizer does.

@@ -61,7 +61,7 @@ class ServedModel:
     def window(self) -> int | None:
         """The window that was given, else the server's own: it is asked on the first call.
 
-        A server that tells how many requests it works on at once is asked no more: they would wait in its queue.
+        A server that says how many requests it works on gets no more: they would queue there.
         """
         window = self._facts.window()
         if window.slots and self.connection.heeds_slots:

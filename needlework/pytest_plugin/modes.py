@@ -59,7 +59,7 @@ def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
     if not cells:
         return
     settings, engine = state.settings, state.engine
-    windows = {cell.model: engine.described(engine.spec(cell)).window for cell in cells}
+    windows = {cell.model: engine.describe(engine.spec(cell)).window for cell in cells}
     lengths = [cell.length for cell in cells if (window := windows[cell.model]) is None or cell.length <= window]
     for line in _adaptive_lines(state, cells) if settings.adaptive else time_lines(settings, lengths):
         state.write_line(line)

@@ -185,14 +185,14 @@ class Recorder:
             from needlework.results.adaptive.survey import turn_line
 
             cells = self._adaptive.next_cells(self._records)
-            return self._announced(cells, turn_line(cells))
+            return self._announce(cells, turn_line(cells))
         records = self._selected.of(self.folder.whole(self._records), self._records)
-        if self._gatekeeper is None or self._void(records):
+        if self._gatekeeper is None or self._is_void(records):
             return None
         cells = self._gatekeeper.next_cells(records, self.folder.facts)
-        return self._announced(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
+        return self._announce(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
 
-    def _announced(self, cells: list[Cell], line: str) -> list[Cell] | None:
+    def _announce(self, cells: list[Cell], line: str) -> list[Cell] | None:
         if not cells or self._session is None:
             return None
         self._session.testscollected += len(cells)
@@ -256,7 +256,7 @@ class Recorder:
             int(session.exitstatus),
             fault=bool(self._fault),
             early=cut_short,
-            void=self._void(selected),
+            void=self._is_void(selected),
             verdicts=self._verdicts,
         )
         if self._finished is not None:
@@ -279,7 +279,7 @@ class Recorder:
     def pytest_unconfigure(self) -> None:
         self._signals.stop()
 
-    def _void(self, records: list[Record]) -> bool:
+    def _is_void(self, records: list[Record]) -> bool:
         if self._settings.shard is not None:
             return False  # of the whole run, which needlework merge sees
         return is_void(records, windows_of(self.folder.facts), self._settings.max_errors)

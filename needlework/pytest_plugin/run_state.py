@@ -25,7 +25,7 @@ from needlework.haystack_fixtures.tasks.published.leval import own_tasks
 from needlework.models.engines.serve import ServedRun, served_run, with_server
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import Exchange, StoredAnswer
-from needlework.pipeline.preparation import Filled, filled, with_length
+from needlework.pipeline.preparation import Filled, fill_window, with_length
 from needlework.pipeline.queue import Queue
 from needlework.pytest_plugin.options import command_line_values, ini_values
 from needlework.pytest_plugin.workers import given_to_worker, is_worker, usage_errors, worker_count, worker_name
@@ -112,7 +112,7 @@ class RunState:
                 return settings
             if of_controller := given_to_worker(config, WINDOW):
                 return with_length(settings, int(of_controller))
-            self.window = filled(settings, self.tasks, default_cache_dir())
+            self.window = fill_window(settings, self.tasks, default_cache_dir())
             return with_length(settings, self.window.tokens)
 
     @cached_property
@@ -141,7 +141,7 @@ class RunState:
     @cached_property
     def serving(self) -> Serving | None:
         """The server that this run starts, or that its controller has started; not started by this."""
-        _ = self.settings  # resolving them says whether there is one
+        _ = self.settings  # says whether there is one
         if self._served is None:
             return None
         from needlework.models.engines.serve import Serving
@@ -186,7 +186,7 @@ class RunState:
         self.queue.look_ahead.fill_until(ruling.done)
 
     def show_status(self, line: str) -> None:
-        """Tell who waits, at once, that a server has fallen silent or the like. Called in threads."""
+        """Show a line at once, such as that a server has fallen silent. Called in threads."""
         if self.terminal is None:
             return
         column, live = 1, False

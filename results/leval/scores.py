@@ -91,7 +91,7 @@ class TaskAverage(Struct, frozen=True):
 
 
 def score_tasks(sources: Iterable[tuple[LevalTask, Answers]]) -> list[TaskScores]:
-    """The scores of files, in the order of the published tables, those of one's own behind them."""
+    """The scores of files, in the order of the published tables; the user's own come last."""
     order = {name: position for position, name in enumerate(LEVAL_TASKS)}
     return sorted(starmap(score_task, sources), key=lambda scores: order.get(scores.task.name, len(order)))
 

@@ -9,7 +9,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.judge import CommandJudge, open_judge
 from needlework.models.judge import ask as ask_judge
-from needlework.models.mock import MockModel, chance_at, judged, parse_behaviour, parse_curve, wrong_answer
+from needlework.models.mock import MockModel, chance_at, judge_reply, parse_behaviour, parse_curve, wrong_answer
 from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.judges.judges import judged as scorer
@@ -122,7 +122,7 @@ CODE_REFERENCE = Reference(
 
 
 def ask(share=None):
-    return lambda system, user: judged((Message("system", system), Message("user", user)), share)
+    return lambda system, user: judge_reply((Message("system", system), Message("user", user)), share)
 
 
 @pytest.mark.parametrize("style", ["evalscope", "llmtest", "documents"])
@@ -137,7 +137,7 @@ def test_what_has_the_words_of_the_answer_is_right_in_every_form(style):
         assert [judge.judge(answer, absent).value for answer in ("NOT FOUND", "Ada Vane")] == [1.0, 0.0]
 
 
-def test_of_two_answers_the_one_with_more_of_it_is_better():
+def test_the_one_with_more_of_it_is_better():
     pairs = [("48151", "no idea", "A"), ("no idea", "48151", "B"), ("no idea", "soup", "tie")]
     for first, second, better in pairs:
         assert (

@@ -12,7 +12,7 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.local.memory import Described, described
+from needlework.models.local.memory import Described, describe
 from needlework.models.tokenizers.tokenizer import TiktokenTokenizer, load_tokenizer
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.plan import size_lines
@@ -54,18 +54,18 @@ def test_a_model_is_described_by_the_configuration_beside_it_or_its_tokenizer(tm
     whole = Described(window=131_072, token_bytes=131_072, weights_bytes=16_060_000_000)
     scaled = {"rope_scaling": '{"rope_type": "yarn", "factor": 2.0}'}
     local = f"hf:{tmp_path}"
-    assert described(local, {}, None, tmp_path) == whole
-    assert described(local, scaled, None, tmp_path).window == 262_144
-    assert described(local, {"window": "4096"}, None, tmp_path).window == 4096
+    assert describe(local, {}, None, tmp_path) == whole
+    assert describe(local, scaled, None, tmp_path).window == 262_144
+    assert describe(local, {"window": "4096"}, None, tmp_path).window == 4096
     # A server may have been given less memory than the model was trained for: its window is not known.
-    assert described("openai:x", {}, str(tmp_path), tmp_path) == Described(None, 131_072, 16_060_000_000)
-    assert described("openai:x", {"window": "9000"}, "tiktoken:cl100k_base", tmp_path) == Described(window=9000)
+    assert describe("openai:x", {}, str(tmp_path), tmp_path) == Described(None, 131_072, 16_060_000_000)
+    assert describe("openai:x", {"window": "9000"}, "tiktoken:cl100k_base", tmp_path) == Described(window=9000)
 
 
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"hidden_size": 0}'])
 def test_a_configuration_that_says_nothing_is_none(tmp_path, config):
     (tmp_path / "config.json").write_text(config)
-    assert described("openai:x", {}, str(tmp_path), tmp_path) == Described()
+    assert describe("openai:x", {}, str(tmp_path), tmp_path) == Described()
 
 
 @pytest.mark.parametrize(

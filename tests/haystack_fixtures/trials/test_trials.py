@@ -22,7 +22,7 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 from needlework.haystack_fixtures.trials.builder import TrialBuilder, trial_key
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from needlework.pipeline.preparation import filled
+from needlework.pipeline.preparation import fill_window
 
 QUESTION = "At which berth does the Aurora lie? Reply with the number only."
 GIVEN = Conversation(
@@ -171,9 +171,9 @@ def test_what_has_no_context_to_fill_refuses(preset, task):
         built(preset=preset, task=task, language="en", length_means="context")
 
 
-def test_a_window_is_that_of_prompt_and_answer():
+def test_a_window_holds_prompt_and_answer():
     with pytest.raises(InputError, match="--lengths: 'window': is what prompt and answer have together"):
-        filled(
+        fill_window(
             run_settings(task="niah", lengths="1k,window", length_means="context"), TASKS, Path(tempfile.gettempdir())
         )
 
