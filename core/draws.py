@@ -11,7 +11,7 @@ Drawn = TypeVar("Drawn", bound=Hashable)
 
 
 def draws(*parts: object) -> random.Random:
-    """A generator of its own for everything that the parts name: task, parameters, seed, repeat."""
+    """The random generator of these parts alone: task, parameters, seed, repeat."""
     digest = sha256("|".join(map(str, parts)).encode()).digest()
     return random.Random(int.from_bytes(digest, "big"))
 

@@ -407,7 +407,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def _plain(value: object) -> object:
-    """A value of a subclass, as of numpy, as JSON's own; anything else in words."""
+    """A value of a subclass, such as numpy's, as JSON's own type; anything else as text."""
     if isinstance(value, (Integral, Real)):
         return int(value) if isinstance(value, Integral) else float(value)
     return dict(value) if isinstance(value, Mapping) else str(value)

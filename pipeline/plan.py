@@ -172,7 +172,7 @@ _MB = 1_000_000
 
 
 def write_requests(engine: Engine, cells: Iterable[Cell], tell: Callable[..., None]) -> int:
-    """Write every request of these cells, and tell of it. Returns the number of cells without a prompt.
+    """Write every request of these cells, and print a summary. Returns the number of cells without a prompt.
 
     `tell(line, red=...)`. Raises `InputError` where the files cannot be written.
     """

@@ -76,7 +76,7 @@ class Queue:
         if self.look_ahead.has_started(cell) or self._is_prefetched(cell):
             exchange = self.look_ahead.take(cell)
         elif (stored := self._stored_answer(cell)) is not None:
-            return self._replayed(cell, stored)
+            return self._replay(cell, stored)
         elif runs_here(self._engine.spec(cell)):
             exchange = self._take_from_batch(cell)
         else:
@@ -105,18 +105,18 @@ class Queue:
     def _start(self, cell: Cell) -> Coroutine[Any, Any, Exchange]:
         """Prepare a cell; returns a coroutine to run on the event loop."""
         if (stored := self._stored_answer(cell)) is not None:
-            exchange = self._replayed(cell, stored)
+            exchange = self._replay(cell, stored)
             self._on_ready(exchange)
         elif self._sends_ahead(self._engine.spec(cell)):
             return self._ask_and_report(start_asking(self._engine, cell))
         else:
-            exchange = self._reported(ask(self._engine, cell))
+            exchange = self._report(ask(self._engine, cell))
         return unchanged(exchange)
 
     async def _ask_and_report(self, asking: Coroutine[Any, Any, Exchange]) -> Exchange:
-        return self._reported(await asking)
+        return self._report(await asking)
 
-    def _reported(self, exchange: Exchange) -> Exchange:
+    def _report(self, exchange: Exchange) -> Exchange:
         self._on_answer(exchange)
         if self._prefetches_scores:
             self._on_ready(exchange)
@@ -135,7 +135,7 @@ class Queue:
                 if following not in self._batch_answers and self._stored_answer(following) is None:
                     batch.append(following)
             for exchange in ask_many(self._engine, batch):
-                self._batch_answers[exchange.cell] = self._reported(exchange)
+                self._batch_answers[exchange.cell] = self._report(exchange)
         return self._batch_answers.pop(cell)
 
     def _batch_size(self, cell: Cell) -> int:
@@ -161,7 +161,7 @@ class Queue:
         is_asked_twice = "follow_up" in stored.record.reference  # never probed
         return stored if is_asked_twice else None
 
-    def _replayed(self, cell: Cell, stored: StoredAnswer) -> Exchange:
+    def _replay(self, cell: Cell, stored: StoredAnswer) -> Exchange:
         record = stored.record
         return exchange_of(
             self._engine,

@@ -84,20 +84,20 @@ def _stored_or_learnt(model: ServedModel, connection: ServerOptions, cache_dir: 
     is_local = connection.base_url is not None and is_loopback(connection.base_url)
     folder = model.shared if is_local else cache_dir / "counted"
     if folder is None:
-        return _calibrated(model, cache_dir)
+        return _calibrate(model, cache_dir)
     folder.mkdir(parents=True, exist_ok=True)
     key = cache_key(*(str(model.identity[fact]) for fact in ("spec", "server")), STAND_IN, str(_VERSION))
-    return learnt_once(folder / key, lambda: (_calibrated(model, cache_dir), True))
+    return learnt_once(folder / key, lambda: (_calibrate(model, cache_dir), True))
 
 
-def _calibrated(model: ServedModel, cache_dir: Path) -> dict[str, Any]:
+def _calibrate(model: ServedModel, cache_dir: Path) -> dict[str, Any]:
     by, count = "its counter", cast("HttpTransport", model.transport).count_text
-    if _tried(count, _NOTHING) is None:
+    if _retry(count, _NOTHING) is None:
         by, count = "usage", partial(_count_by_usage, model)
-    around = (_tried(count, _NOTHING) or 1) - 1  # tokens of a message around its text
+    around = (_retry(count, _NOTHING) or 1) - 1  # tokens of a message around its text
 
     def tokens(text: str) -> int:
-        return max(1, (_tried(count, text) or 0) - around)
+        return max(1, (_retry(count, text) or 0) - around)
 
     inner = tiktoken_tokenizer(STAND_IN)
     scale: dict[str, float] = {}
@@ -124,7 +124,7 @@ def _sample(language: str, cache_dir: Path) -> tuple[str, list[str]]:
     return text[:chars], [text[step * number :][: chars // _CHECKS] for number in range(1, _CHECKS + 1)]
 
 
-def _tried(count: Count, text: str) -> int | None:
+def _retry(count: Count, text: str) -> int | None:
     """The count by a counter, with a few retries. Raises `InputError`."""
     for left in range(_TRIES, -1, -1):
         try:

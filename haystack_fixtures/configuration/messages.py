@@ -1,4 +1,4 @@
-"""Notes on options: unused ones, and how words were taken."""
+"""Notes on options: unused ones, and how values were read."""
 
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress

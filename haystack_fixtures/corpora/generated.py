@@ -143,7 +143,7 @@ def _tell(story: _GeneratedStory, *parts: tuple[str, str]) -> None:
 
 
 def _fresh_sentence(story: _GeneratedStory, role: str, lines: str) -> str:
-    """A sentence of one of the patterns that nobody has read before, or "" when none is found."""
+    """A sentence of an unused pattern, whose text is in no document yet; "" if there is none."""
     rng, values, patterns = story.rng, story.values, _patterns(lines)
     for _ in range(_ATTEMPTS):
         index = int(rng.random() * len(patterns))

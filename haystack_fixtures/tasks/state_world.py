@@ -49,7 +49,7 @@ class WorldStory:
 
 
 class World:
-    """People's places and things while facts happen. A thing comes to be where it is first taken."""
+    """People's places and things while facts happen. A thing's first place is where it is first taken."""
 
     def __init__(self, people: Sequence[str], rooms: Sequence[str], things: Sequence[str]) -> None:
         self.people, self.rooms, self.things = tuple(people), tuple(rooms), tuple(things)

@@ -66,7 +66,7 @@ class ServerFacts:
         return calibration
 
     def after(self, request: Request, calibration: Calibration | None, response: Response) -> Response:
-        """Add to an answer what it proves: whose it is, how it was counted, by which server.
+        """Add to an answer what it proves: its model, the server, and how that counts.
         Asks nothing, and waits for nothing."""
         response = self._with_replay(request, response)
         if response.error is not None or calibration is None:

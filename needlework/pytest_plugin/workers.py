@@ -46,7 +46,7 @@ def worker_count(config: pytest.Config) -> int:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Tell a user's mistake as pytest tells a wrong option: in one line."""
+    """Report a mistake as pytest does a wrong option: in one line."""
     try:
         yield
     except InputError as error:

@@ -173,7 +173,7 @@ def _is_right(pair: DocumentQuestion, answer: str) -> bool:
 
 
 def _read_answer(reply: str) -> str:
-    """A reply that says anything. Raises `ValueError`."""
+    """A reply that is not blank. Raises `ValueError`."""
     if not reply.strip():
         raise ValueError("it is empty")
     return reply.strip()

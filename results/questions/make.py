@@ -161,7 +161,7 @@ def folder_lines(folder: DocumentSet, twins: Sequence[Sequence[str]], *, every: 
 
 
 def listed(title: str, items: Sequence[str], shown: int = _SHOWN, remedy: str = "") -> Iterator[str]:
-    """Their number, and the first of them. `remedy`: the option that lists the others."""
+    """The number of items, and the first ones. `remedy`: the option that lists the others."""
     if items:
         yield f"{title}, {len(items)}:"
         yield from (printable(f"- {item}") for item in items[:shown])

@@ -18,7 +18,7 @@ _MEANINGS, _COLUMNS = GLOSSARY["findings"]["documents"], GLOSSARY["columns"]["se
 
 
 def document_sections(models: Sequence[DocumentScores]) -> list[Section]:
-    """A section for each model: its tables, then what they come to; none for a run without documents."""
+    """A section for each model: tables, then findings; none for a run without documents."""
     return [
         Section(
             f"{scores.model} · your documents · {counted(scores.questions, 'question')}",

@@ -54,7 +54,7 @@ def _twins_findings(twins: AbsentTwins) -> Iterator[Finding]:
 
 
 def panel_findings(panel: PanelStatistics) -> list[Finding]:
-    """Return what one panel has to tell: effective length, trend, depth effect, where there is any."""
+    """Return the findings of one panel: effective length, trend, depth effect, where there is any."""
     findings = [
         Finding(f"effective length ({rule.bar})", rule.words, _MEANINGS[term])
         for term, rule in (("effective length", panel.absolute), ("relative", panel.relative))

@@ -52,7 +52,7 @@ class Page(Struct, frozen=True):
 
 
 class ListRow(Struct, frozen=True):
-    """One thing to do, in a list of them."""
+    """One row of a list of things to do."""
 
     address: str
     title: str

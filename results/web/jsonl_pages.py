@@ -56,7 +56,7 @@ def read_line(raw: bytes) -> DocumentLine:
 
 
 def with_pairs(raw: bytes, pairs: Sequence[TextPair]) -> bytes:
-    """Put other pairs into a line without a problem; the line as it is where they are its own."""
+    """Put pairs into a line without a problem; one that has these pairs already is unchanged."""
     if tuple(pairs) == read_line(raw).pairs:
         return raw
     lead, text = raw[: len(raw) - len(raw.removeprefix(_BOM))], raw.removeprefix(_BOM)

@@ -40,7 +40,7 @@ def pair_of(row: QuestionRow) -> ReviewedPair:
 
 
 def with_pair(row: QuestionRow, pair: ReviewedPair) -> dict[str, Any]:
-    """Put a pair into a row, all other fields of which stay; a row that says it already stays as it is."""
+    """Put a pair into a row, and keep its other fields; one that has the pair already is unchanged."""
     if pair == pair_of(row):
         return dict(row)
     answer, *aliases = pair.answers or ("",)

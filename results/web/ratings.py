@@ -135,7 +135,7 @@ def answer_order(seed: str, rater: str, item: RatedItem) -> list[tuple[RatedAnsw
 
 
 def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, str], str]) -> Iterator[RatedItem]:
-    """Make an item of all answers to the same question, the same time that it is asked."""
+    """Join models' answers to one question into an item; asked twice in a file, it is two items."""
     by_file = grouped(answers, lambda of: (of.file, of.model, of.question, of.references, of.id))
     keyed = [((*key[2:], time), answer) for key, times in by_file.items() for time, answer in enumerate(times)]
     of_models = grouped(keyed, lambda pair: (pair[0], pair[1].model)).items()

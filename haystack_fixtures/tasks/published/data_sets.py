@@ -78,7 +78,7 @@ class DataSetRows:
         return {"data": data.sha256[:12], **outdated, **({"over_lengths": over} if over else {})}
 
     def corpus(self, suite: Suite) -> Corpus:
-        """The copy as a run's texts: its hash is what a trial's key knows of it."""
+        """The user's copy as a corpus, whose hash is a part of trial keys."""
         layout = self.layout
         source = f"https://huggingface.co/datasets/{layout.hub}" if layout.hub else layout.name
         return Corpus(f"{layout.name}, the user's copy", "en", "that of the data", source, (), self.data(suite).sha256)

@@ -75,10 +75,10 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Question:
     fewest = len(drawn.gold)
 
     def listed(documents: Sequence[str], name: str) -> tuple[list[str], list[int]]:
-        """The documents as they stand, numbered, and where those that answer (the first ones) came to stand.
+        """The documents in a drawn order, numbered, and the numbers of those that answer (the first ones).
 
-        The places are drawn: the same share of the list at every length (RULER has them at one and the same place in
-        every sample).
+        These are at the same share of the list at every length (RULER has them at one and the same place in every
+        sample).
         """
         rng = draws(*parts, name)
         order_key = [rng.random() for _ in documents]
