@@ -139,7 +139,7 @@ def suite_depths(suite: Suite) -> tuple[float, ...]:
 
 
 def our_task(name: str, ask: Callable[[Suite, Cell, int], Question], **functions: Any) -> Task:
-    """The task of a table in `tasks.toml`. `functions`: its labels, where they differ between suites, and others."""
+    """The task of a table in `tasks.toml`. `functions`: further fields, such as `labels` that suites differ in."""
     row = dict(_declared()[name])
     names, depths = row.pop("labels", ()), suite_depths if row.pop("at_depths", False) else no_depths
     labels = functions.pop("labels", lambda suite: tuple(labelled(label, suite) for label in names))
