@@ -288,6 +288,8 @@ def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
         raise InputError(OPTION, ",".join(settings.load), f"{local[0]} is no served model: it takes prompts together")
     if len(settings.model) > 1:
         raise InputError(OPTION, ",".join(settings.load), "give one model: several would share the load")
+    if settings.shard is not None:
+        raise InputError(OPTION, ",".join(settings.load), "does not go with --shard: give it one load, or no shard")
     rest = list(words)
     for option in _SET_HERE:
         pop_option(rest, option)

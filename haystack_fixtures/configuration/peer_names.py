@@ -59,10 +59,10 @@ def translate(where: str, table: Mapping[str, Any], *, peer: str = "") -> tuple[
     Raises `InputError` that begins with `where`: for two names of one thing, half a range, a value of no use.
     """
     table = _one_needle_or_several({key: value for key, value in table.items() if value is not None})
+    left = [name for name in table if name in NAMES and not NAMES[name].ours]
     names_of: dict[str, list[str]] = {}
-    for name in table:
+    for name in (name for name in table if name not in left):
         names_of.setdefault(NAMES[name].ours if name in NAMES else name, []).append(name)
-    left = names_of.pop("", [])
     values: dict[str, Any] = {}
     for ours, names in names_of.items():
         ends = [name for name in names if name in _RANGES.get(ours, ())]

@@ -239,7 +239,9 @@ def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict
     """
     values: dict[str, Any] = {}
     for key, parse in (("lengths", parse_lengths), ("depths", parse_depths)):
-        name, value = f"--{key}", _first_filled(levels, key)
+        name, value = f"--{key}", first(levels, key)
+        if value is not None:
+            text(name, value)
         if key == "depths" and value is not None and value.partition(":")[0].strip() == SPREAD:
             values["spread"] = True
             written = (level["depths"] for level in without_options if "depths" in level)

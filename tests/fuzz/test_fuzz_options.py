@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from needlework.core.options import key_value
@@ -71,8 +71,9 @@ def test_junk_for_several_options_at_once(chosen):
     complaint(lambda: resolve({}, {key: value for key, value in options.items() if key != "config"}))
 
 
+@example(table={"": ""})
 @given(
-    st.dictionaries(
+    table=st.dictionaries(
         st.sampled_from(OPTIONS).map(lambda o: o.name) | junk, junk | st.lists(junk, max_size=3), max_size=4
     )
 )
