@@ -14,7 +14,7 @@ from needlework.core.files import replace_closed_streams
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
     "compare": ("needlework.results.compare.command", "compare two runs or more, trial by trial"),
-    "export": ("needlework.results.files.export", "a run as logs of inspect_ai"),
+    "export": ("needlework.results.files.export", "a run for inspect_ai, Every Eval Ever or Hugging Face"),
     "history": ("needlework.results.compare.history", "runs in order, by date or step, and their changes"),
     "judge": ("needlework.results.leval.judge", "have a judge compare two L-Eval prediction files"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),

@@ -11,13 +11,9 @@ from needlework.results.compare.collect import collect_models, run_time
 from needlework.results.compare.leaderboard import output_folder, show_sections
 from needlework.results.files.json_files import fields_of, json_bytes, score_object
 from needlework.results.report.boards import change_words, series_sections
+from needlework.results.report.section import GLOSSARY
 from needlework.results.statistics.leaderboard import BoardSeries, series_of
 from needlework.results.style import one_line
-
-_LEAD = (
-    "Runs that asked the same cells, in order. A change is told where a test on paired samples shows it, with the runs"
-    " between which it lies; the chance of any false change in a series is at most 5 %."
-)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -39,7 +35,7 @@ def _history(options: argparse.Namespace) -> int:
     notes = [one_line(note) for note in left_out]
     content = {"schema": 1, "name": title, "notes": notes, "series": [_object(each) for each in series]}
     further = {"history.json": json_bytes(content)}
-    show_sections(sections, folder, further, title=title, lead=_LEAD, notes=notes)
+    show_sections(sections, folder, further, title=title, lead=GLOSSARY["leads"]["history"], notes=notes)
     return int(options.fail_if == "worse" and any(each.changes and each.changes[-1].is_fall for each in series))
 
 

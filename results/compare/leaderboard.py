@@ -13,16 +13,10 @@ from needlework.results.files.json_files import fields_of, share_object
 from needlework.results.html.comparison import sections_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.report.boards import board_sections
-from needlework.results.report.section import Section, section_lines
+from needlework.results.report.section import GLOSSARY, Section, section_lines
 from needlework.results.statistics.leaderboard import Board, ModelRun, Ranks, boards_of
 from needlework.results.style import one_line
 from needlework.results.tables.terminal import table
-
-_LEAD = (
-    "Models that were asked the same cells, beside each other. A rank is the range of places that a model may have: it"
-    " is better than another only where a test on their paired samples says so, and the chance of any wrong “better” in"
-    " a table is at most 5 % (sign flips, Holm)."
-)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -54,7 +48,7 @@ def _leaderboard(options: argparse.Namespace) -> None:
     sections, title = board_sections(boards), one_line(options.title or "Leaderboard")
     markdown = _markdown(sections, title, notes)
     further = {"leaderboard.csv": csv_text(boards).encode(), "leaderboard.md": markdown.encode()}
-    show_sections(sections, folder, further, title=title, lead=_LEAD, notes=notes)
+    show_sections(sections, folder, further, title=title, lead=GLOSSARY["leads"]["leaderboard"], notes=notes)
 
 
 def show_sections(

@@ -13,18 +13,11 @@ from needlework.results.html.page import on_one_line, page, percent_number
 from needlework.results.html.report import axes_data
 from needlework.results.report import comparison
 from needlework.results.report.charts import difference_heatmap
-from needlework.results.report.section import Section, Table
+from needlework.results.report.section import GLOSSARY, Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun, Comparison, GroupDifference, TaskDifference
 from needlework.results.statistics.panels import depth_order
 from needlework.results.statistics.wording import points_cells
 from needlework.results.style import counted, length_label, percent1
-
-_LEAD = (
-    "Each run against {base}, trial by trial. Differences in points of score over the trials that both scored; verdict"
-    " and p count what one of them could not answer as a miss. p: sign flips of whole samples, from six of them on;"
-    " Holm: corrected for the number of runs, or of their tasks. Worse from: the shortest length from which on every"
-    " length is shown worse, the longest tested first."
-)
 
 
 def sections_html(sections: Sequence[Section], *, title: str, lead: str, notes: Sequence[str]) -> str:
@@ -55,7 +48,7 @@ def comparison_html(
         for part in comparison.comparison_sections(runs)
     ]
     base = "the one before it" if len({run.base for run in runs[1:]}) > 1 else f"the first, {runs[0].name}"
-    fields = _fields([*further, *sections], _LEAD.format(base=base), ()) | {
+    fields = _fields([*further, *sections], GLOSSARY["leads"]["comparison"].format(base=base), ()) | {
         "sentence": comparison.comparison_sentence(runs),
         "pairs": [
             _pair_view(pair, comparison.pair_sections(run, runs), offset)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName
 from needlework.results.records.samples import task_of
 from needlework.results.report.adaptive import answer
-from needlework.results.report.section import Table
+from needlework.results.report.section import GLOSSARY, Table
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import NEEDLEWORK, Panel, Tally
@@ -14,18 +14,8 @@ from needlework.results.statistics.wording import range_words, rate_words, score
 from needlework.results.style import NONE, counted
 
 UNEVEN = "no score over all lengths: each was asked as often as it took"
-_TASKS = {
-    "doc_position": "your documents, by place",
-    "doc_size": "your documents, by size",
-    "doc_absent": "your documents, no answer in them",
-}
-_QUESTIONS = {
-    "questions": "all documents",
-    "questions_bm25": "what BM25 search finds",
-    "questions_dense": "what embedding search finds",
-    "questions_absent": "answer document left out",
-    "questions_near": "the most similar document in its place",
-}
+_TASKS: dict[str, str] = GLOSSARY["titles"]["tasks"]
+_QUESTIONS: dict[str, str] = GLOSSARY["titles"]["questions"]
 
 
 def task_title(task: str) -> str:

@@ -53,11 +53,7 @@ def _cells(group: DataSetGroup, rules: Sequence[str], *, mrcr: bool) -> list[str
     ]
 
 
-_RULES = {
-    "strict": "scored by the rules without L-Eval's quirks; needlework leval-export RUN gives the published ones too",
-    "compat": "scored as L-Eval's own code does",
-    "mixed": "scored by several kinds of rules: not comparable with L-Eval's tables",
-}
+_RULES = GLOSSARY["leval_rules"]
 
 
 def leval_sections(summaries: Sequence[LevalSummary]) -> list[Section]:
@@ -123,7 +119,7 @@ def _needlebench_findings(summary: NeedleBench) -> Iterator[Finding]:
         meaning = _MEANINGS.get(name, "").format(weights=weights)
         yield Finding(row.name if whole else f"  {row.name}", _row_words(row), meaning)
     for reach in summary.max_needles:
-        yield Finding(reach.name, _reach_words(reach), _MEANINGS["max needles"])
+        yield Finding(reach.name, _reach_words(reach), _MEANINGS["max needles"].format(held=percent(HELD)))
 
 
 def _row_words(row: NeedleBenchRow) -> str:

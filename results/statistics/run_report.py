@@ -35,7 +35,7 @@ from needlework.results.statistics.tasks import (
     run_statistics,
     task_scores,
 )
-from needlework.results.style import fit, length_label
+from needlework.results.style import counted, fit, length_label
 
 AS_STOPPED = "intervals as stopped"
 
@@ -113,7 +113,7 @@ def run_report(
     note = " · ".join(filter(None, (early, AS_STOPPED if adaptive else "")))
     panels = [replace(each, note=note, uneven=each.key in adapted) for each in summarise(ordered)]
     statistics = run_statistics(ordered, relative_to=relative_to)
-    server = (*corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered))
+    server = (*corpus_notes(ordered), *depth_notes(ordered), *server_notes(ordered), *judge_notes(ordered))
     return RunReport(
         records=ordered,
         panels=tuple(panels),
@@ -168,6 +168,20 @@ def corpus_notes(records: Sequence[Record]) -> Iterator[str]:
         yield (
             f"the corpus is shorter than {len(repeated)} of {len(records)} prompts, and is repeated in them, up to"
             f" {times:,.1f} times over at {at} tokens: give --corpus more text, or shorter --lengths"
+        )
+
+
+def depth_notes(records: Sequence[Record]) -> Iterator[str]:
+    """A sentence where several depths have one prompt: whole documents, and short texts, leave few places."""
+    depths: dict[tuple[str, str, str], set[float]] = {}
+    for record in records:
+        if record.depth is not None and record.prompt.sha256:
+            depths.setdefault((record.model, record.task_label, record.prompt.sha256), set()).add(record.depth)
+    if same := [each for each in depths.values() if len(each) > 1]:
+        shown = " and ".join(f"{depth:g}" for depth in sorted(same[0])[:2])
+        yield (
+            f"{counted(len(same), 'prompt')} for several depths each (such as {shown} %): between few or long documents"
+            " there are fewer places; results.csv has the achieved_depth"
         )
 
 

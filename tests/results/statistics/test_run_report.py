@@ -169,6 +169,17 @@ def test_a_server_that_is_odd_is_told_and_of_no_other_anything_is_said(rows, not
     assert ("WRONG" in printed) == ("WRONG" in note)
 
 
+@pytest.mark.parametrize(
+    ("prompts", "note"), [("aab", "1 prompt for several depths each (such as 0 and 25 %)"), ("abc", "")]
+)
+def test_depths_that_have_one_prompt_are_noted(prompts, note):
+    records = [
+        new_record(depth=depth, prompt={"sha256": name}) for depth, name in zip((0.0, 25.0, 50.0), prompts, strict=True)
+    ]
+    (printed,) = run_report(records).notes or ("",)
+    assert note in printed if note else printed == ""
+
+
 PRICE = ("1,2", "b=10,20,1")
 
 
