@@ -267,6 +267,7 @@ WRONG = [
     (("--adaptive", "--adaptive-bar=most"), "--adaptive-bar: 'most': give a score in percent"),
     (("--load=1,4", "--model=smollm2"), "--load: '1,4': smollm2 is no served model"),
     (("--load=1,a",), "--load: '1,a': give numbers of requests in flight"),
+    (("--load=1,4", "--shard=1/2"), "--load: '1,4': does not go with --shard"),
     # While the run is prepared.
     (NO_CORPUS, "'nowhere'"),
     (("--needle-set=nowhere",), "--needle-set: 'nowhere'"),
@@ -276,6 +277,8 @@ WRONG = [
     (("--prompt=nowhere",), "--prompt: 'nowhere'"),
     (("--lengths=60,400",), "--lengths: '60': too short for niah at 60 (from --lengths "),
     (("--lengths=60",), "use at least "),
+    (("--lengths=",), "--lengths: '': give a value that is not empty"),
+    (("--depths=",), "--depths: '': give a value that is not empty"),
     (("--max-cost=1",), "--max-cost: '1': what does mock:perfect cost?"),
     (("--lengths=4k,window",), "the window of mock:perfect is not known: say it, --model-arg window=32768"),
     (("--gate=score",), "--gate: 'score': write"),
