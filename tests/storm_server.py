@@ -85,16 +85,16 @@ class Handler:
         answer = web.StreamResponse(status=wire.status, headers={"Content-Type": wire.kind, **wire.headers})
         await answer.prepare(request)
         for piece in wire.pieces if fault == "slow stream" else [b"".join(wire.pieces)]:
+            await asyncio.sleep(_SLOW_S * (fault == "slow stream"))
             if fault == "dropped inside":
                 await answer.write(piece[:20])
                 request.transport.close()
                 return answer
             await answer.write(piece)
-            await asyncio.sleep(_SLOW_S * (fault == "slow stream"))
-        await answer.write_eof()
-        if fault not in _REFUSALS:
+        if fault not in _REFUSALS:  # before the end of the body: after [DONE] a client may hang up
             seen.answered[key] += 1
             seen.ended = time.monotonic()
+        await answer.write_eof()
         return answer
 
     def _right(self, prompt, sent):
