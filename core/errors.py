@@ -40,8 +40,8 @@ class TooLongError(InputError):
     """A length, in tokens, that the user's texts do not fill; `most`: the longest that they fill."""
 
     def __init__(self, length: int, most: int, about: str) -> None:
-        self.told = f"all documents together fill {most} tokens with {about}"
-        super().__init__("--lengths", length, f"{self.told}: use no more, or add some")
+        self.reason = f"all documents together fill {most} tokens with {about}"
+        super().__init__("--lengths", length, f"{self.reason}: use no more, or add some")
         self.length, self.most = length, most
 
 

@@ -332,4 +332,4 @@ def not_filled(errors: Sequence[TooLongError]) -> InputError:
     fewest = min(errors, key=lambda error: error.most)
     least = ", the fewest of all questions" if len({error.most for error in errors}) > 1 else ""
     use = f"use at most {fewest.most - fewest.most % _EVEN or fewest.most}, or add some"
-    return InputError("--lengths", fewest.length, f"{fewest.told}{least}: {use}")
+    return InputError("--lengths", fewest.length, f"{fewest.reason}{least}: {use}")
