@@ -56,6 +56,11 @@ def page_text(html):
     return "\n".join([*lines, " ".join(looks), " ".join(map(str, links)), closed, as_text(page.data())])
 
 
+def rounded_table(text):
+    """A CSV table with four digits of each number: processors differ in the last of an interval's."""
+    return re.sub(r"(?<![^,\n])\d+\.\d+(e-\d+)?(?![^,\n])", lambda number: f"{float(number[0]):.4g}", text.strip())
+
+
 @pytest.fixture(scope="module", params=RUNS)
 def report(request):
     return RUNS[request.param]()
@@ -88,11 +93,7 @@ def test_summary_and_statistics(report, snapshot):
 
 
 def test_the_table_of_cells(report, snapshot):
-    rows = (line.split(",") for line in cells_text(report.panels).splitlines())
-    cells = [
-        [f"{float(cell):.4g}" if re.fullmatch(r"\d+\.\d+(e-\d+)?", cell) else cell for cell in row] for row in rows
-    ]
-    assert "\n".join(map(",".join, cells)) == snapshot
+    assert rounded_table(cells_text(report.panels)) == snapshot
 
 
 def test_charts(report, snapshot):
@@ -119,5 +120,5 @@ def test_a_leaderboard_and_a_history(snapshot):
 
     assert "\n".join(section_lines(sections)) == snapshot(name="terminal")
     assert page_text(sections_html(sections, title="Models", lead="Lead.", notes=["a note"])) == snapshot(name="page")
-    assert csv_text(boards) == snapshot(name="csv")
+    assert rounded_table(csv_text(boards)) == snapshot(name="csv")
     assert as_text([chart for section in sections for chart in section.charts]) == snapshot(name="charts")
