@@ -91,3 +91,8 @@ def pytest_runtest_call(item):
 def _cpu_s():
     """Seconds of processor time of this process and of the children that it has waited for."""
     return sum(os.times()[:4])
+
+
+def pytest_make_parametrize_id(val):
+    """The ids of texts of several lines are one line, as lists of tests are (`perf/mutation.py` reads one)."""
+    return ascii(val)[1:-1] if isinstance(val, str) and not val.isprintable() else None
