@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 from zlib import crc32
 
 from msgspec import Struct
@@ -28,7 +29,8 @@ from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
 
 ARGUMENT = "ANSWERS"
-_ROWS, _LOGS = ".jsonl", (".eval", ".json")
+_ROWS, _ARCHIVE, _LOG = ".jsonl", ".eval", ".json"
+_EXPECTED = "give jsonl rows with a `prediction` (.jsonl), or logs of inspect_ai (.eval, .json)"
 _STRING = re.compile(r"\A[A-Za-z0-9]{10}")  # OpenAI MRCR: the random string before an answer
 Columns = Mapping[str, Any]
 
@@ -50,19 +52,19 @@ def read_answers(path: Path) -> list[AnswerRow]:
     """Read a file, or all files below a folder. Raises `InputError`."""
     if not path.exists():
         raise InputError(ARGUMENT, path, "is no file and no folder")
-    kinds = (_ROWS, *_LOGS)
+    kinds = (_ROWS, _ARCHIVE, _LOG)
     paths = sorted(file for file in path.rglob("*") if file.suffix in kinds) if path.is_dir() else [path]
     answers = [row for file in paths for row in (_read_rows(file) if file.suffix == _ROWS else _read_log(file))]
     if not answers:
-        raise InputError(ARGUMENT, path, "has no answers; give jsonl rows with a prediction, or a log of inspect_ai")
+        raise InputError(ARGUMENT, path, f"has no answers: {_EXPECTED}")
     return answers
 
 
 def _read_rows(path: Path) -> Iterator[AnswerRow]:
     try:
         text = path.read_text(encoding="utf-8-sig")  # of any size: rows may have their prompts
-    except (OSError, ValueError) as error:
-        raise InputError(ARGUMENT, path, f"cannot be read ({error})") from None
+    except UnicodeDecodeError:
+        raise InputError(ARGUMENT, path, f"is no UTF-8 text: {_EXPECTED}") from None
     for number, row in json_rows(text):
         if row is None or not isinstance(row.get("prediction"), str):
             remedy = 'has no text in \'prediction\'; write {"id": ..., "prediction": "the reply"}'
@@ -74,6 +76,8 @@ def _read_rows(path: Path) -> Iterator[AnswerRow]:
 
 def _read_log(path: Path) -> Iterator[AnswerRow]:
     """Read a log by inspect_ai's own reader, which knows all versions of its format."""
+    if not _may_be_log(path):
+        raise InputError(ARGUMENT, path, f"is no file of answers: {_EXPECTED}")
     try:
         from inspect_ai.log import read_eval_log
     except ImportError:
@@ -83,6 +87,17 @@ def _read_log(path: Path) -> Iterator[AnswerRow]:
     except Exception as error:  # noqa: BLE001 - its reader raises errors of many packages
         raise InputError(ARGUMENT, path, f"cannot be read as a log of inspect_ai ({error})") from None
     yield from map(_answer_of_sample, log.samples or [])
+
+
+def _may_be_log(path: Path) -> bool:
+    """Whether a file is an archive, or a JSON object with an `eval`, as logs of inspect_ai are."""
+    if path.suffix != _LOG:
+        return path.suffix == _ARCHIVE and is_zipfile(path)
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and "eval" in content
 
 
 def _answer_of_sample(sample: Any) -> AnswerRow:

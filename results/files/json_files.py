@@ -27,6 +27,7 @@ from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import statistics_object, tasks_object
 
 SUMMARY = "summary.json"
+_EXPECTED = "give a run's folder, or its results.json"
 SUMMARY_SCHEMA = "needlework-summary-1"
 
 
@@ -77,8 +78,11 @@ def parsed(path: Path) -> Any:
     """Return what a JSON file holds. Raises `InputError` where it cannot be read, or is none."""
     try:
         return read_run_json(path)
+    except UnicodeDecodeError:
+        raise InputError("results file", path, f"is binary, not JSON: {_EXPECTED}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError("results file", path, f"is not JSON ({error})") from None
+        reason = f"not JSON ({error})" if path.stat().st_size else "empty"
+        raise InputError("results file", path, f"is {reason}: {_EXPECTED}") from None
     except OSError as error:
         raise InputError("results file", path, f"cannot be read ({error.strerror})") from None
 
@@ -86,7 +90,7 @@ def parsed(path: Path) -> Any:
 def records_in(content: object, path: Path) -> list[Record]:
     """Return the records of a parsed `results.json`; `path` is for messages."""
     if not isinstance(content, dict) or not isinstance(content.get("records"), list):
-        raise InputError("results file", path, "has no list of records; give a results.json of this harness")
+        raise InputError("results file", path, f"has no list of records: {_EXPECTED}")
     schema = content.get("schema")
     if not isinstance(schema, int) or schema > RECORD_SCHEMA:
         remedy = f"has schema {schema!r}, this version reads {RECORD_SCHEMA}; update Needlework"

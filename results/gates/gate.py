@@ -306,8 +306,8 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
     planned += [structs.replace(trial, test=test) for trial in planned for test in tests]
     try:
         index, _ = joined(run.records, planned)
-    except InputError as error:
-        remedy = f"cannot be paired (A: the baseline, B: this run): {error}"
+    except ValueError as error:
+        remedy = f"cannot be paired with this run (baseline / this run): {error}"
         if "several models" in remedy:
             remedy += "; a baseline of one model serves each model of a run"
         raise InputError(BASELINE, path, remedy) from None

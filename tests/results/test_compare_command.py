@@ -120,10 +120,10 @@ def test_a_smaller_window_stands_first_and_fails_if_wanted(tmp_path, capsys):
     [
         ({}, ["missing"], "does not exist"),
         ({}, ["folder"], "has no results.json"),
-        ({}, ["empty.json"], "is not JSON"),
+        ({}, ["empty.json"], "is empty: give a run's folder"),
         ({}, ["none.json"], "holds no trials"),
         ({}, ["other.json"], "record 1 is none: Object missing required field `model`"),
-        ({"seed": 1}, [], "no trial in common: seed 0 / 1"),
+        ({"seed": 1}, [], "compare: runs: 'a and b': they have no trial in common: seed 0 / 1\n"),
         ({"prompt": "q"}, [], "A and B without a readable manifest.json"),
         ({}, ["--format", "gif"], "gif"),
         ({}, ["--nonsense"], "there is no --nonsense"),

@@ -161,7 +161,7 @@ def test_opencompass_summary_csv(tmp_path):
         ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
         ("journal.jsonl", "hello\n", "nothing to draw"),
         ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),
-        ("binary.json", "\x80\x81", "is not JSON"),
+        ("binary.json", "\x80\x81", "is binary, not JSON"),
         ("folder/a.json", "{", "cannot be read"),
         ("folder/notes.txt", "none", "holds no results"),
         ("a.json", {"hello": 1}, "holds no results"),

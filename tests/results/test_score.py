@@ -4,6 +4,7 @@ import json
 import sys
 from itertools import pairwise
 from types import ModuleType, SimpleNamespace
+from zipfile import ZipFile
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_a_log_of_inspect_is_read_by_its_own_reader(tmp_path, capsys, monkeypatc
     module.read_eval_log = lambda _path, resolve_attachments: SimpleNamespace(samples=samples)
     monkeypatch.setitem(sys.modules, "inspect_ai", ModuleType("inspect_ai"))
     monkeypatch.setitem(sys.modules, "inspect_ai.log", module)
-    (tmp_path / "log.eval").touch()
+    ZipFile(tmp_path / "log.eval", "w").close()
     found = table(output(capsys, "score", "graphwalks", tmp_path / "log.eval"))["overall"]
     assert (found["score %"], found["n"]) == ("100", "1")
 
@@ -118,6 +119,9 @@ def test_plain_rows_with_the_data(tmp_path, score, key):
     assert groups["n2"]["score %"] == "100"
 
 
+NO_ANSWERS = {"other.json": '{"a": 1}', "binary.json": "\x80", "empty.json": "", "empty.eval": "", "a.txt": "?"}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -126,12 +130,14 @@ def test_plain_rows_with_the_data(tmp_path, score, key):
         ("a.jsonl", "{no\n", "line 1': has no text"),
         ("a.jsonl", '{"id": 1, "prediction": "x"}\n', "tells no right answers"),
         ("with data.jsonl", '{"id": 99, "prediction": "x"}\n', "data.jsonl: give rows with its ids"),
-        ("log.eval", "", "a log of inspect_ai needs its reader: pip install inspect-ai\n"),
+        ("log.json", '{"eval": {}}', "a log of inspect_ai needs its reader: pip install inspect-ai\n"),
+        *((name, content, f"{name}': is no file of answers: give jsonl") for name, content in NO_ANSWERS.items()),
+        ("binary.jsonl", "\x80", "is no UTF-8 text: give jsonl"),
     ],
 )
 def test_what_cannot_be_scored_is_one_line(tmp_path, capsys, monkeypatch, name, content, message):
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    (tmp_path / name).write_text(content, encoding="utf-8")
+    (tmp_path / name).write_text(content, encoding="latin-1")
     data = ["--data", written(tmp_path / "data.jsonl", [graph_row(0)])] if "data" in name else []
     assert message in refusal(capsys, "score", "graphwalks", tmp_path / name, *data)
 

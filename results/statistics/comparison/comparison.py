@@ -7,7 +7,6 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from needlework.core.errors import InputError
 from needlework.core.record import OutcomeName, Record, label_parts
 from needlework.results.records.samples import as_asked, grouped, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
@@ -61,6 +60,14 @@ class GroupDifference(Struct, frozen=True):
     def p(self) -> float | None:
         """The two-sided p value from `sign_flip_p`, not adjusted."""
         return self.counted.p if self.counted else None
+
+    @property
+    def contradicts_interval(self) -> bool:
+        """Whether p and the interval of `counted`, which are of different tests, disagree on a difference."""
+        test = self.counted
+        if test is None or test.low is None or test.high is None or self.p_adjusted is None:
+            return False
+        return (test.low > 0 or test.high < 0) != (self.p_adjusted < LEVEL)
 
     @property
     def verdict(self) -> Verdict:
@@ -229,7 +236,7 @@ def _compared_run(name: str, base: str, runs: Mapping[str, Sequence[Record]]) ->
         return replace(run, why="it has no trials" if runs[base] else f"{base} has no trials to compare with")
     try:
         return replace(run, pair=compare(runs[base], runs[name]))
-    except InputError as error:
+    except ValueError as error:
         return replace(run, why=str(error))
 
 
@@ -243,7 +250,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     """Join two runs on (task, needle, length, depth, repeat, seed); compare trials that both scored.
 
     Runs of one model each are compared whatever the models are; runs of several models must have the same ones, and
-    each is compared with itself. No p is adjusted. Raises `InputError` where the runs cannot be joined.
+    each is compared with itself. No p is adjusted. Raises `ValueError` where the runs cannot be joined.
     """
     a, b = joined(*_comparable(first, second))
     order = sorted(a.keys() | b.keys(), key=lambda at: (_panel_of(at[0]), *identity_order(at)[1:], at[0]))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.results.statistics.panels import depth_order
 
@@ -17,12 +16,12 @@ def joined(first: Sequence[Record], second: Sequence[Record]) -> tuple[dict[Iden
     """Return the records of both runs by identity.
 
     Runs of one model each are joined whatever the models are; runs of several models must have the same ones, and each
-    is joined with itself. Raises `InputError` where the runs have no trial in common, or one of them a trial twice.
+    is joined with itself. Raises `ValueError` where the runs have no trial in common, or one of them a trial twice.
     """
     by_model = _several_models(first, second)
-    a, b = _indexed(first, "A", by_model), _indexed(second, "B", by_model)
+    a, b = _indexed(first, by_model), _indexed(second, by_model)
     if not a.keys() & b.keys():
-        raise InputError("runs", "A and B", f"have no trial in common: {_why_disjoint(a, b)}")
+        raise ValueError(f"they have no trial in common: {_why_disjoint(a, b)}")
     return a, b
 
 
@@ -44,17 +43,17 @@ def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:
         return False
     if models[0] != models[1]:
         shown = " / ".join(", ".join(names) or "none" for names in models)
-        raise InputError("runs", shown, "runs of several models must have the same ones; compare runs of one model")
+        raise ValueError(f"runs of several models must have the same ones ({shown}); compare runs of one model")
     return True
 
 
-def _indexed(records: Sequence[Record], side: str, by_model: bool) -> dict[Identity, Record]:
+def _indexed(records: Sequence[Record], by_model: bool) -> dict[Identity, Record]:
     index: dict[Identity, Record] = {}
     for record in records:
         family = (record.model if by_model else "", record.task_label, record.needle)
         at = (family, record.length, record.depth, record.repeat, record.seed)
         if at in index:
-            raise InputError("runs", f"{side}: {record.id}", "is there twice; results.json has it once")
+            raise ValueError(f"one of them has {record.id} twice; its results.json has it once")
         index[at] = record
     return index
 

@@ -334,10 +334,14 @@ def test_marks_of_nine_and_ten_are_right(tmp_path, audit):
         ("b.csv", ["item,human,verdict", 'a,"b'], "is no CSV"),
         ("none.csv", None, "cannot be read"),
         ("results.json", None, "does not exist"),
+        ("results.json", [], "is empty: give a run's folder, or its results.json"),
+        ("results.json", ["\x80"], "is binary, not JSON: give a run's folder, or its results.json"),
     ],
 )
 def test_files_that_cannot_be_audited(tmp_path, capsys, name, lines, message):
     path = tmp_path / name if lines is None else write_rows(tmp_path / name, lines)
+    if lines == ["\x80"]:
+        path.write_bytes(b"\x80")
     assert message in refusal(capsys, "judge-audit", path)
 
 

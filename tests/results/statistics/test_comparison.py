@@ -81,6 +81,18 @@ def test_a_drop_at_one_depth_by_hand():
     assert "means of cells as seen: 2 cells regressed, 0 improved" in lines_of(ALL, second)
 
 
+@pytest.mark.parametrize(("lost", "is_noted"), [(4, True), (3, False), (8, False)])
+def test_p_that_disagrees_with_the_interval_is_explained(lost, is_noted):
+    """Four of twelve samples lost: Student's t says worse, the sign flips that it may be chance."""
+    first, second = ([record(float(repeat >= few), repeat=repeat) for repeat in range(12)] for few in (0, lost))
+    runs = compare_runs({"A": first, "B": second})
+
+    notes = [note for note in comparison_sections(runs)[0].notes if "disagree" in note]
+    notes += [line for line in lines_of(first, second) if "disagree" in line]
+    starts = ("B: p and the 95 % interval disagree, and p decides: ", "niah · code: p and the 95 % interval disagree")
+    assert [note.startswith(start) for note, start in zip(notes, starts, strict=is_noted)] == [True, True] * is_noted
+
+
 def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart():
     first = [record(score, repeat=at) for at, score in enumerate((1.0, None, 1.0, None, 1.0))]
     second = [record(score, repeat=at) for at, score in ((0, 0.0), (1, 1.0), (2, None), (3, None), (5, 1.0), (6, 1.0))]
@@ -124,7 +136,7 @@ def test_another_model_is_compared_and_several_go_by_name():
 
     both = [record(model=model, repeat=repeat) for model in ("a", "b") for repeat in range(3)]
     assert [task.family for task in compare(both, both).tasks] == [("a", "niah", "code"), ("b", "niah", "code")]
-    with pytest.raises(InputError, match="several models"):
+    with pytest.raises(ValueError, match="several models"):
         compare(both, [record(model="a")])
 
 
@@ -139,7 +151,7 @@ def test_another_model_is_compared_and_several_go_by_name():
     ids=["seed", "length", "needle", "twice"],
 )
 def test_runs_without_a_common_trial_and_damaged_ones_say_why(first, second, words):
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(ValueError, match=words):
         compare(first, second)
 
 
