@@ -3,11 +3,12 @@
 import json
 import random
 import re
+import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,6 +56,14 @@ class HttpAnswer:
             handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(self.data)
+
+
+def kept_port():
+    """A free port for a server that ends and comes back: systems give higher ones to whoever asks for any."""
+    while True:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
+            return probe.getsockname()[1]
 
 
 @contextmanager

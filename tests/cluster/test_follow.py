@@ -150,7 +150,8 @@ def test_a_log_gets_a_changed_status_every_half_minute_and_a_terminal_one_line(m
     assert len(second) < 500
 
 
-WAIT = "print('up', flush=True); time.sleep(60)"
+PATIENCE_S = 180
+WAIT = f"print('up', flush=True); time.sleep({2 * PATIENCE_S})"
 # As pytest does it: at Ctrl-C it writes its files, and ends with 2.
 WITH_FILES = f"""
 try:
@@ -194,7 +195,7 @@ def start(tmp_path):
     ids=["errors", "killed", "internal error", "wrong option"],
 )
 def test_how_pytest_ended_is_written_unless_it_died(start, code, ended, ending):
-    assert start(code).wait(30) == ended
+    assert start(code).wait(PATIENCE_S) == ended
     assert start.ending() == ending
 
 
@@ -209,11 +210,10 @@ def test_how_pytest_ended_is_written_unless_it_died(start, code, ended, ending):
 )
 def test_a_signal_stops_it_and_it_leaves_no_ending_but_where_the_time_is_too_short(start, code, number, ended, why):
     process = start(code)
-    while process.stdout.readline() != "up\n":
-        pass
+    assert "up\n" in process.stdout
     process.send_signal(number)
 
-    assert process.wait(30) == ended
+    assert process.wait(PATIENCE_S) == ended
     assert "stopped (SIG" in process.stdout.read() or why
     ending = start.ending()
     assert why in ending.why if why else ending is None

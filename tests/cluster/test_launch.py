@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,7 @@ from needlework.cluster.schedulers import (
 )
 from needlework.core.devices import Gpus
 from needlework.core.errors import InputError
+from tests.plugin.conftest import output_of, wait_until
 from tests.results.builders import refusal
 
 CWD = Path("/here")
@@ -361,14 +361,17 @@ def test_worse_configurations_are_told_and_fail_and_one_that_cannot_start_stops_
 
 @pytest.mark.slow
 def test_an_interrupted_matrix_goes_on_from_there(place):
-    argv = written(place, configuration("slow", "mock:sleep=0.5", "repeats = 9\n"), configuration("b", "mock:perfect"))
+    argv = written(
+        place,
+        configuration("slow", "mock:sleep=0.5", "concurrency = 1\nrepeats = 9\n"),
+        configuration("b", "mock:perfect"),
+    )
     words = [sys.executable, "-m", "needlework", *argv]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    journal, until = place / "results/runs/m/slow/journal.jsonl", time.monotonic() + 60
-    while not (journal.exists() and journal.stat().st_size) and time.monotonic() < until:
-        time.sleep(0.05)
+    journal = place / "results/runs/m/slow/journal.jsonl"
+    wait_until(lambda: journal.exists() and journal.stat().st_size, process)
     os.kill(process.pid, signal.SIGINT)
-    said = process.communicate(timeout=60)[0]
+    said = output_of(process)
 
     assert process.returncode == 2
     assert "1/2 slow: interrupted; the same command goes on from here" in said

@@ -89,6 +89,7 @@ def test_a_run_says_who_judges_where_that_is_not_as_published_or_the_model_itsel
 
 CELLS = 6
 SEVERAL = 3
+PATIENCE_S = 120  # for what always comes, however busy the machine is
 REPLY = '{"reasoning": "right", "verdict": 8}'
 
 
@@ -97,7 +98,7 @@ def together():
     barrier = threading.Barrier(SEVERAL)
 
     def say(_asked):
-        barrier.wait(20)
+        barrier.wait(PATIENCE_S)
         return Said(REPLY)
 
     return say
@@ -133,7 +134,7 @@ def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project):
 def test_no_reply_is_paid_twice_when_the_run_ends_early(project):
     project.test_does(
         "assert_scored(generate(cell))",
-        "stored, until = pathlib.Path('results/runs/r'), time.monotonic() + 20",
+        f"stored, until = pathlib.Path('results/runs/r'), time.monotonic() + {PATIENCE_S}",
         "ruled = lambda: sum(path.read_text().count('\"judge_evalscope\"') for path in stored.glob('answers-*'))",
         "while ruled() < 6:",
         "    time.sleep(0.01)",
@@ -160,7 +161,7 @@ def test_a_question_to_a_judge_that_hangs_stops_no_other(project):
     def hangs_once(_asked):
         if first.acquire(blocking=False):
             with judge.changed:
-                got.append(judge.changed.wait_for(lambda: len(judge.requests) == cells, 20))
+                got.append(judge.changed.wait_for(lambda: len(judge.requests) == cells, PATIENCE_S))
         return Said('{"reasoning": "[[8]]", "verdict": 8}')
 
     with loopback(hangs_once) as judge, loopback() as server:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.loopback import Said, honest, loopback
+from tests.loopback import Said, honest, kept_port, loopback
 from tests.plugin.conftest import ROOT, output_of, start, wait_until
 from tests.storm_server import FAULTS, storm_server
 
@@ -28,8 +28,8 @@ def journal(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "repeats"), [(0, 200), (2, 200)])
 def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
-    grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={repeats}", "--timeout=4", f"-n{workers}")
-    with storm_server(latency_s=0.05, failing=0.2) as storm:
+    grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={repeats}", "--timeout=20", f"-n{workers}")
+    with storm_server(latency_s=0.2, failing=0.2) as storm:
         process = begin(tmp_path, storm.url, *grid)
         output = output_of(process, 600)
         seen = storm.seen()
@@ -65,7 +65,7 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
 def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(workers, tmp_path):
     grid = ("--depths=0:100:10", "--repeats=20", f"-n{workers}", "--concurrency=4")
     lines = []
-    with storm_server(latency_s=0.1) as storm:
+    with storm_server(latency_s=0.1, port=kept_port()) as storm:
         process = begin(tmp_path, storm.url, *grid)
         wait_until(lambda: (tmp_path / "r" / "journal.jsonl").exists() and len(journal(tmp_path)) > 4, process)
     while not any(f"{storm.url} does not answer any more" in line for line in lines):
@@ -83,10 +83,13 @@ def test_a_server_that_loses_needles_above_four_requests_is_shown_worse_there(pr
     project.asks("niah")
 
     def say(asked):
-        crowded = asked.is_trial and server.in_flight > 4
+        """Where several are in flight, wait a while for the fifth: a busy machine takes its time."""
+        with server.changed:
+            several = asked.is_trial and server.in_flight > 1
+            crowded = several and server.changed.wait_for(lambda: server.in_flight > 4, 1)
         return Said("I do not see any code.") if crowded else honest(asked)
 
-    with loopback(say, (0.05, 0.1)) as server:
+    with loopback(say) as server:
         options = (f"--base-url={server.url}", "--tokenizer=tiktoken:cl100k_base", "--repeats=12", "--gate=not worse")
         result = project.run("--load=1,4,16", *options, model="openai:gpt-4", process=True)
 

@@ -54,19 +54,28 @@ def test_what_the_engine_refuses_is_told_with_its_last_lines_before_any_cell(pro
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", ["the run, by kill -9", "the server"])
 def test_nothing_is_left_and_the_run_goes_on_when_something_is_killed(project, ends):
+    """The first test waits for a file: so long there is a cell that is still to be asked."""
+    project.test_does(
+        "assert_scored(generate(cell))",
+        "while pathlib.Path('held').exists():",
+        "    time.sleep(0.05)",
+        imports="pathlib, time",
+    )
+    held = project.pytester.path / "held"
+    held.touch()
     words = (
-        "-n0", "--corpus=pydoc", "--model=smollm2", "--serve=xllamacpp", "--run-name=r", "--lengths=300,400",
-        "--depths=0,50,100", "--serve-arg=window=1k", "--serve-arg=threads=1", "--answer-budget=16",
+        *SMALL, "-n0", "--concurrency=1", "--corpus=pydoc", "--model=smollm2", "--serve=xllamacpp", "--run-name=r",
+        "--depths=0,50,100",
     )  # fmt: skip
     run, folder = start(project.pytester.path, *words), project.runs / "r"
-    wait_until(lambda: any(file.stat().st_size for file in folder.glob("answers-*")), run, 120)
+    wait_until(lambda: any(file.stat().st_size for file in folder.glob("answers-*")), run)
     (keeper,) = servers_of(folder)
     server = keeper.children()[0].pid
     os.kill(run.pid if ends.startswith("the run") else server, signal.SIGKILL)
+    held.unlink()
     output = output_of(run)
-    wait_until(lambda: not alive(server), seconds=20)
+    wait_until(lambda: not alive(server))
 
-    assert not alive(server)
     if ends == "the server":
         assert run.returncode == 2
         assert "the server was ended by signal 9" in output

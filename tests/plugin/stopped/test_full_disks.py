@@ -128,12 +128,24 @@ def test_an_odd_folder(make, runs, words, project, tmp_path):
 
 @pytest.mark.slow
 def test_two_runs_into_one_folder(project):
-    first = start(project.pytester.path, *GRID, *MORE, "--concurrency=1", "--model=mock:sleep=0.4", "--run-name=r")
-    wait_until(lambda: ids_of(project), first)
-    before = len(ids_of(project))
-    refused(ask(project), "another run is writing there")
-    refused(ask(project, "--fresh", "-n2"), "another run is writing there")
-    assert len(ids_of(project)) >= before
+    """The first is not over before the others were refused: its tests but those at the start wait for a file to go."""
+    project.test_does(
+        "assert_scored(generate(cell))",
+        "while cell.depth and pathlib.Path('held').exists():",
+        "    time.sleep(0.01)",
+        imports="pathlib, time",
+    )
+    held = project.pytester.path / "held"
+    held.touch()
+    first = start(project.pytester.path, *GRID, *MORE, "--model=mock:perfect", "--run-name=r")
+    try:
+        wait_until(lambda: ids_of(project), first)
+        before = len(ids_of(project))
+        refused(ask(project), "another run is writing there")
+        refused(ask(project, "--fresh", "-n2"), "another run is writing there")
+        assert len(ids_of(project)) >= before
+    finally:
+        held.unlink()
     output_of(first)
     assert first.returncode == 0
     assert len(set(ids_of(project))) == len(ids_of(project)) == CELLS

@@ -10,8 +10,12 @@ import csv
 import json
 import os
 import random
+import subprocess
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 import psutil
@@ -139,7 +143,8 @@ def _kill_somewhere(process, command, workers, chance):
     kills = 1
     children = [child for child in psutil.Process(process.pid).children(recursive=True) if child.is_running()]
     if victim == "worker" and children:
-        chance.choice(children).kill()
+        with suppress(psutil.NoSuchProcess):  # it may end by itself meanwhile
+            chance.choice(children).kill()
         _sleep_while_alive(process, chance.uniform(0.1, 2.0))
         kills += process.poll() is None
     if victim == "controller":
@@ -151,16 +156,28 @@ def _kill_somewhere(process, command, workers, chance):
 
 
 def _sleep_while_alive(process, seconds):
-    wait_until(lambda: False, process, seconds)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
 
 
 @pytest.mark.slow
-def test_killed_shards_and_merges_lose_nothing(server, undisturbed, tmp_path):
+def test_killed_shards_and_merges_lose_nothing(server, undisturbed, tmp_path, monkeypatch):
+    killed = threading.Event()
+
+    def held_after_ten(request):
+        """The shard cannot end before it is killed: later prompts have no answer until then."""
+        if request.is_trial and sha256(request.prompt.encode()).hexdigest() not in list(server.asked)[:10]:
+            killed.wait()
+        return mixed(request)
+
     server.asked.clear()
     command = Command(server, tmp_path)
-    second = command.start(0, f"--shard=2/{SHARDS}")
-    wait_until(lambda: len(command.scored(f"shards/2-of-{SHARDS}")) > 1, second)
-    kill(second)
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "say", held_after_ten)
+        second = command.start(0, f"--shard=2/{SHARDS}")
+        wait_until(lambda: len(command.scored(f"shards/2-of-{SHARDS}")) > 1, second)
+        kill(second)
+    killed.set()
     before = {sha: server.asked[sha] for sha in command.scored(f"shards/2-of-{SHARDS}")}
     command.finish(0, f"--shard=1/{SHARDS}")
     command.finish(2, f"--shard=3/{SHARDS}")

@@ -27,7 +27,7 @@ class Browser(Page):
         self.driver.get("about:blank")  # a click of the last page may still rest over a cell
         self.driver.get_log("browser")
         self.driver.get(f"{self.address}/report.html")
-        self.driver.set_script_timeout(30)
+        self.driver.set_script_timeout(120)
         self.driver.execute_async_script("""
             const done = arguments[arguments.length - 1];
             const look = () => document.querySelector("html:not(.js), html.unpacked") ? done() : setTimeout(look, 5);

@@ -139,7 +139,7 @@ def served(*words, port="0"):
             process.kill()
 
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 60.0
 
 
 class Chrome(Page):
@@ -160,7 +160,7 @@ class Chrome(Page):
         self.driver.get(address)
 
     def until(self, script, *arguments):
-        """Wait until the script gives something, and return it; an `AssertionError` after ten seconds."""
+        """Wait until the script gives something, and return it; an `AssertionError` after a minute."""
         end = time.monotonic() + _PATIENCE_S
         while not (found := self.ask(script, *arguments)):
             assert time.monotonic() < end, f"not within {_PATIENCE_S:.0f} s: {script}"

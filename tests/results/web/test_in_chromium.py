@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.chromium import chromium_driver
+from tests.loopback import kept_port
 from tests.results.builders import write_rows
 from tests.results.web.site import TOKEN, Chrome, served, write_predictions, write_questions
 
@@ -148,7 +149,8 @@ def test_a_question_is_edited_beside_its_document_and_accepted(page, serve, tmp_
 
 
 def test_what_is_typed_stays_when_the_server_is_gone(page, tmp_path):
-    with served(*write_site(tmp_path)) as (process, address):
+    port = str(kept_port())
+    with served(*write_site(tmp_path), port=port) as (process, address):
         page.open(f"{address}jsonl/0/0")
         page.press("+", "Who wrote it?")
         page.press("\ue004", "The keeper.")
@@ -161,7 +163,6 @@ def test_what_is_typed_stays_when_the_server_is_gone(page, tmp_path):
         page.ask("document.querySelector('.pair textarea').focus()")
         page.driver.switch_to.active_element.send_keys("\ue009\ue007")  # Ctrl+Enter
         page.until("return document.getElementById('notice').textContent.startsWith('not saved: the server')")
-        port = address.rstrip("/").rpartition(":")[2]
         with served(*write_site(tmp_path), port=port):
             page.click("[data-key=s]")
             page.until("return document.getElementById('notice').textContent === 'saved'")

@@ -109,7 +109,7 @@ def test_a_name_is_asked_for_first_and_leads_back(site):
     assert 'value="Zoë 灯"' in new.page("/rating/")
 
 
-_AT_ONCE_S = 8.0  # the server's own patience is 2 s; the rest is for a busy machine
+_PATIENCE_S = 120.0  # the server's own patience is 2 s; the rest is for a busy machine
 
 
 @pytest.fixture
@@ -136,9 +136,9 @@ def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder, open_):
         }[open_]
         with socket.create_connection(("127.0.0.1", port)) as browser:
             browser.sendall(sent.encode())
-            time.sleep(0.2)
+            time.sleep(0.2)  # most often it has read this by then; it ends as well where it has not
             process.send_signal(signal.SIGINT)
-            _, printed = process.communicate(timeout=_AT_ONCE_S)
+            _, printed = process.communicate(timeout=_PATIENCE_S)
     assert process.returncode == 0
     assert "Traceback" not in printed
 
@@ -156,12 +156,14 @@ def test_what_was_told_to_be_saved_outlives_a_kill(folder):
         savers = [Thread(target=save, args=(rater,)) for rater in range(3)]
         for each in savers:
             each.start()
-        time.sleep(1.5)
+        until = time.monotonic() + _PATIENCE_S
+        while len(saved) < 30:
+            assert time.monotonic() < until
+            time.sleep(0.01)
         process.kill()
         for each in savers:
             each.join()
     content = json.loads((folder / "ratings.json").read_text("utf-8"))
-    assert saved
     assert set(saved) <= {rater["name"] for rater in content["raters"]}
 
 
@@ -198,4 +200,4 @@ def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder, monke
             assert answer.status_code == 403
             assert answer.headers["x-frame-options"] == "DENY"
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=_AT_ONCE_S)[1] == ""  # the terminal is not filled by others
+        assert process.communicate(timeout=_PATIENCE_S)[1] == ""  # the terminal is not filled by others
