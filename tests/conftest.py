@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -86,6 +87,37 @@ def pytest_runtest_call(item):
     if quick and used > _MOST_CPU_S:
         pytest.fail(f"took {used:.0f} s of processor time: make it cheaper, or mark it `slow` (CONTRIBUTING.md)")
     return result
+
+
+@contextmanager
+def _llama_cpp(folder, **options):
+    """Base URL of a real llama.cpp server with the embedded model's own GGUF file."""
+    pytest.importorskip("xllamacpp")
+    # Here, as this file is loaded for runs that need none of it.
+    from needlework.models.engines.recipes import find_recipe
+    from needlework.models.engines.serve import ServedRun, Serving
+    from needlework.models.specs import installed_gguf
+
+    args = {"window": "2048", "threads": "1", **options}
+    served = ServedRun(find_recipe("xllamacpp"), args, str(installed_gguf()), "smollm2", None, "")
+    server = Serving(served, lambda: folder)
+    try:
+        yield server.address()
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def llama_server(tmp_path_factory):
+    with _llama_cpp(tmp_path_factory.mktemp("llama")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def embedding_server(tmp_path_factory):
+    """One that gives vectors: the mean of the last layer's, 576 numbers."""
+    with _llama_cpp(tmp_path_factory.mktemp("llama"), **{"embedding": None, "pooling-type": "mean"}) as url:
+        yield url
 
 
 def _cpu_s():

@@ -1,18 +1,19 @@
-"""docs/ as a site: each page has its place in the menu and in README, and no network is needed, for search neither."""
+"""docs/ as a site: each page is in menu and README, no network is needed, and its words are those of the code."""
 
 import os
 import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from needlework.results.statistics.panels import OUTCOMES
 from tests.chromium import chromium_driver
+from tests.source import ROOT, python_files, text_of
 
-ROOT = Path(__file__).parent.parent.parent
-PAGES = {path.name for path in (ROOT / "docs").glob("*.md")}
+DOCS = ROOT / "docs"
+PAGES = {path.name for path in DOCS.glob("*.md")}
 
 
 def test_every_page_is_in_the_menu_and_in_the_readme():
@@ -53,3 +54,23 @@ def test_search_works_on_a_page_that_is_opened_as_a_file(site, tmp_path):
         while not (links := driver.execute_script(found)) and time.monotonic() < until:
             time.sleep(0.1)
     assert any("ci.html" in each for each in links), links
+
+
+def test_every_outcome_is_explained():
+    table = (DOCS / "glossary.md").read_text(encoding="utf-8").split("| outcome | meaning |")[1].split("\n\n")[0]
+    named = {
+        name
+        for row in table.splitlines()
+        for name in re.findall(r"`([a-z]+)`", row.split("|")[1] if "|" in row else "")
+    }
+    assert named >= set(OUTCOMES)
+    assert named - set(OUTCOMES) <= {"unclear"}
+
+
+def test_the_types_of_the_architecture_page_are_classes():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## The types")[1].split("\n## ")[0]
+    names = {name for row in table.splitlines() if row.startswith("| `") for name in re.findall(r"`([A-Z]\w+)`", row)}
+    code = "\n".join(map(text_of, python_files()))
+    assert [name for name in sorted(names) if not re.search(rf"^class {name}\b", code, re.MULTILINE)] == []
+    assert 12 <= len(names) <= 20

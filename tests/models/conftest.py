@@ -11,7 +11,6 @@ from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.specs import load_model, resolve_tokenizer
 from tests import toy_tokenizers
-from tests.llama_server import llama_server  # noqa: F401 - a fixture
 from tests.loopback import loopback
 
 tokenizer, tokenizers = toy_tokenizers.tokenizer, toy_tokenizers.tokenizers  # fixtures

@@ -17,7 +17,6 @@ from textwrap import dedent
 import pytest
 
 from needlework.core.files import default_cache_dir
-from tests.llama_server import llama_server  # noqa: F401 - a fixture
 
 # An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
 for name in (

@@ -26,10 +26,8 @@ from needlework.haystack_fixtures.retrieval.search import (
     search_words,
 )
 from needlework.models.served.connection import ServerOptions
-from tests.haystack_fixtures.retrieval.embeddings import embeddings, vector
 from tests.haystack_fixtures.tasks.built import context, run_of
-from tests.llama_server import embedding_server  # noqa: F401 - a fixture
-from tests.loopback import Said, loopback
+from tests.loopback import Said, embeddings, loopback, word_counts
 from tests.strategies import texts
 
 rules = st.integers(1, 80).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1)))
@@ -190,7 +188,7 @@ def test_texts_go_in_batches_and_vectors_come_back_in_their_order(tmp_path, monk
     asked = [f"text number {number}" for number in range(100)]
     with loopback(embeddings) as server:
         found = embedder(server.url, tmp_path).embed(asked, False)
-    assert [each.vector.tolist() for each in found] == [vector(text) for text in asked]
+    assert [each.vector.tolist() for each in found] == [word_counts(text) for text in asked]
     first, second = server.requests
     assert len(first.body["input"]) + len(second.body["input"]) == 100
     assert first.path == "/v1/embeddings"
@@ -259,12 +257,12 @@ def test_what_cannot_be_an_embedder_is_one_line(tmp_path, monkeypatch, spec, url
         load_embedder(spec, ServerOptions(base_url=url, api_key_env=KEY), tmp_path)
 
 
-def test_a_real_server_gives_vectors(embedding_server, tmp_path):  # noqa: F811
+def test_a_real_server_gives_vectors(embedding_server, tmp_path):
     found = embedder(embedding_server, tmp_path).embed(["The ferry ran on Thursdays.", "梨树在磨坊后面。"], False)
     assert {each.vector.shape for each in found} == {(576,)}
 
 
-def test_a_chunk_that_a_real_server_finds_too_long_is_one_line_at_once(embedding_server, tmp_path):  # noqa: F811
+def test_a_chunk_that_a_real_server_finds_too_long_is_one_line_at_once(embedding_server, tmp_path):
     with pytest.raises(InputError, match=r"too large to process.*; give a smaller --chunk-size\Z"):
         embedder(embedding_server, tmp_path, retries=9).embed(["word " * 600], False)
 

@@ -6,8 +6,7 @@ import pytest
 
 import needlework
 from needlework.results.rescore import main as rescore
-from tests.haystack_fixtures.retrieval.embeddings import embeddings
-from tests.loopback import loopback
+from tests.loopback import embeddings, loopback
 from tests.published_rows import graph_row, longbench_row, written
 
 TREE, FERRY = "The pear tree stood behind the mill. " * 40, "The ferry ran on Thursdays only. " * 40

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from needlework import main
-from tests.haystack_fixtures.retrieval.embeddings import embeddings
-from tests.loopback import loopback
+from tests.loopback import embeddings, loopback
 from tests.plugin.families.test_published_runs import row
 from tests.published_rows import written
 from tests.source import ROOT
