@@ -9,7 +9,7 @@ import tomllib
 
 import pytest
 
-from tests.docs.commands import PAGES, ROOT, commands
+from tests.docs.conftest import PAGES, ROOT, commands
 
 RUNS = "results/runs"
 # Words that stand for something of the reader's.

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from needlework.results.merge.command import main
-from tests.docs.commands import ROOT, copy_checkout
+from tests.docs.conftest import ROOT, copy_checkout
 from tests.plugin.conftest import CACHE, without_timing
 from tests.results.html.pages import Page
 

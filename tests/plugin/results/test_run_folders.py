@@ -16,7 +16,7 @@ import pytest
 
 from needlework import main
 from tests.loopback import embeddings, loopback
-from tests.plugin.families.test_published_runs import row
+from tests.plugin.families.test_families import row
 from tests.published_rows import written
 from tests.source import ROOT
 
