@@ -67,23 +67,6 @@ def test_wrong_answers_are_plausible_and_wrong(say):
     assert "里斯本" not in wrong_answer("里斯本", (), "zh")
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "needle", "text"),
-    [
-        ("refuse", CODE, "I'm sorry, but I can't help with that request."),
-        ("refuse", CHINESE, "抱歉，我无法回答这个问题。"),
-        ("empty", CODE, ""),
-        ("echo", CODE, CODE.question),
-        ("distractor", RIVAL, "The answer is 48152."),
-        ("sleep=0.05", CODE, "The answer is 48151."),
-    ],
-)
-def test_the_other_behaviours(say, behaviour, needle, text):
-    response = say(behaviour, needle)
-    assert (response.text, response.finish_reason) == (text, "stop")
-    assert response.latency_s >= (0.05 if behaviour.startswith("sleep") else 0)
-
-
 def test_ramble_fills_the_budget_without_an_answer(say):
     for needle in (CODE, CHINESE):
         response = say("ramble", needle, budget=50)

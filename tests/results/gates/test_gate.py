@@ -129,20 +129,6 @@ def test_a_scope_may_name_a_control():
     assert problem_of("[needle=code_absent]", controls="absent", needle_set="codes") == ""
 
 
-def test_a_gate_is_a_heading_and_a_line_for_each_group():
-    lost = [record(outcome="skipped", length=32_000, repeat=i) for i in range(2)]
-    records = [*trials(40, length=400), *trials(3, 7, length=16_000), record(None, length=16_000, repeat=20), *lost]
-
-    *rows, last = lines(*judge_gate(parse_gate("score >= 0.9 per length"), records))
-
-    assert rows == [
-        "gate score >= 0.9 per length",
-        "  pass  length 400    1.000  95 % interval 0.912..1.000  n 40",
-        "  FAIL  length 16000  0.273  95 % interval 0.060..0.610  n 10  1 error counted against it",
-    ]
-    assert last.startswith("  FAIL  length 32000  this run cannot answer 2 of 2 trials: all 2 at 32k (2 skipped); ")
-
-
 def test_an_open_verdict_names_the_trials_and_the_time_that_would_decide_it():
     records = [*trials(5, length=400), *trials(9, 1, length=600)]
     verdicts = judge_gate(parse_gate("score >= 0.9 per length"), records)

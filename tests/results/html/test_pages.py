@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from needlework.core.record import record_of
 from needlework.results.html.comparison import comparison_html
-from needlework.results.html.page import word_id
 from needlework.results.html.report import html_text
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import COLORS, between
-from tests.results.builders import changed, grid_of, new_record
+from tests.results.builders import changed, new_record
 from tests.results.html.pages import EVIL, Page, grid, hostile, one_of_each, texts_in
 
 
@@ -66,20 +65,6 @@ def test_equal_records_give_equal_bytes_in_any_order(limit):
     first, second = (text_of(each, limit_bytes=limit) for each in (records, records[::-1]))
     assert first == second
     assert ("Shortened." in second) == (limit < 100_000)
-
-
-def test_statistics_and_heads_have_their_meaning():
-    """Two panels of 2 lengths x 3 depths x 12 repeats; the middle of one fails."""
-    asked = ((1000, 8000), (0.0, 50.0, 100.0), 12)
-    weak = grid_of(*asked, lambda _, depth, __: "wrong" if depth == 50 else "found", task="a")
-    page = Page(text_of([*weak, *grid_of(*asked, task="b")]))
-    heads = {str(a["href"]).removeprefix("#") for tag, a in page.elements if tag == "a" and a.get("class") == "term"}
-    entries = {str(a["id"]) for tag, a in page.elements if tag == "dd" and "id" in a}
-
-    assert {word_id(name) for name in ("score %", "95 % interval", "n", "effective length", "task")} <= heads <= entries
-    assert all(a.get("aria-describedby") == str(a["href"])[1:] for tag, a in page.elements if a.get("class") == "term")
-    assert page.inside("dt").count("depth effect") == 2
-    assert any(text.startswith("lost in the middle (12 samples), p ") for text in page.inside("bdi"))
 
 
 def test_every_fact_of_a_trial_is_in_the_details():

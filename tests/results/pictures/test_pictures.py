@@ -13,13 +13,12 @@ from needlework.results.files.json_files import write_json
 from needlework.results.pictures import files
 from needlework.results.pictures.draw import figure_size
 from needlework.results.pictures.files import FORMATS, write_charts
-from needlework.results.report.charts import document_charts, drawn_panels, model_charts, panel_heatmap, task_charts
+from needlework.results.report.charts import document_charts, drawn_panels, model_charts, panel_heatmap
 from needlework.results.report.section import ChartLine, ChartPoint, LineChart
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.panels import ScoredTrial, panels_of, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.tasks import task_scores
 from needlework.results.style import COLORS, DIFFERENCES, between, dark
 from tests.results.builders import asked, changed, grid_of, new_record
 
@@ -43,14 +42,6 @@ def test_models_have_a_chart_of_each_needle_that_several_were_asked_at_several_l
     assert charts(needles="uvwxyz") == [f"models-niah-{needle}" for needle in "uvwxyz"]
     assert charts(needles="tuvwxyz") == [], "no more than six"
     assert charts(models="a") == charts(lengths=(1000,)) == charts(uneven=True) == []
-
-
-def test_tasks_have_a_chart_where_there_are_two():
-    def charts(*tasks):
-        return task_charts(task_scores(new_record(task=task) for task in tasks))
-
-    assert charts("niah") == []
-    assert [chart.name for chart in charts("niah", "chain")] == ["tasks-mock"]
 
 
 @pytest.mark.parametrize(

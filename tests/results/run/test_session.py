@@ -19,7 +19,6 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.models.model import Response
 from needlework.pipeline.exchange import Exchange
 from needlework.pytest_plugin.latency import benchmark_asked, latency_groups
-from needlework.pytest_plugin.options import _words
 from needlework.pytest_plugin.progress import Pace
 from needlework.results.gates.gate import Verdict
 from needlework.results.run.finish import sending_notes
@@ -30,18 +29,6 @@ from needlework.scoring.recording import ScoringResult
 from tests.results.builders import new_record
 
 ROOT = Path(needlework.__path__[0]).parent
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        ("answer_budget", 32, ["--answer-budget=32"]), ("lengths", [400, "1k"], ["--lengths=400,1k"]),
-        ("gate", ["score >= 0.5", "not worse"], ["--gate=score >= 0.5", "--gate=not worse"]),
-        ("fresh", True, ["--fresh"]), ("fresh", False, []), ("seed", None, []),
-    ],
-)  # fmt: skip
-def test_keywords_are_options(key, value, words):
-    assert list(_words(key, value)) == words
 
 
 def test_a_misspelt_keyword_names_the_near_one():
@@ -81,7 +68,8 @@ def test_what_pytest_refuses_is_raised():
 
 def test_a_plan_is_printed_and_is_no_run(monkeypatch, tmp_path, capfd):
     monkeypatch.chdir(tmp_path)
-    assert needlework.run(plan=True, model="mock:perfect", lengths=[500], depths=[50]) is None
+    given = {"fresh": False, "seed": None, "gate": ["score >= 0.5", "score <= 0.99"]}
+    assert needlework.run(plan=True, model="mock:perfect", lengths=[500, "1k"], depths=[50], **given) is None
     assert "nothing was run; leave out --plan to run it" in capfd.readouterr().out
     assert not list(tmp_path.rglob("journal.jsonl"))
 

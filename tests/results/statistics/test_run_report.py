@@ -139,10 +139,7 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
 @pytest.mark.parametrize(
     ("rows", "note"),
     [
-        # Between sessions or shards no flag says so.
-        ([{}] * 3 + [{"model": "small"}], "CHANGED ITS MODEL during the run: answers came from 'm' (3), 'small' (1)"),
         ([{"model": "x.gguf", "flags": ["other_model"]}] * 2, "answers as 'x.gguf'"),
-        ([{"fingerprint": "a"}, {"fingerprint": "b"}, {"fingerprint": "a"}], "2 kinds"),
         (
             [TEMPLATE | {"outcome": "empty"}] * 26 + [TEMPLATE] * 10,
             "tokenizer's: with 26 of 36 answers empty, a WRONG CHAT TEMPLATE is the likely cause",
@@ -150,11 +147,8 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
         ([TEMPLATE] * 4, "template is not the tokenizer's"),
         ([UNFINISHED, UNFINISHED, {}], "2 of 3 answers are reasoning without an answer"),
         ([{"outcome": "empty"}] * 3, "3 of 3 answers are empty: look at chat template"),
-        ([{"flags": ["no_usage"]}] * 2, "2 of 2 answers have no count of tokens"),
-        ([{"flags": ["over_budget"]}], "heeds no limit"),
         ([{"flags": ["server_changed"]}, {}], "1 of 2 answers were asked again: another server"),
         ([{"flags": ["cumulative_stream"]}], "1 of 1 answers came in events that repeat the text so far"),
-        ([{"flags": ["canary_end_missing", "canary_start_missing"]}, {}], "1 of 2 answers lack the mark"),
         ([{"cached": 0}] * 5, "prompt cache gave nothing"),
         ([{}] * 8, ""),
         ([{"cached": 0}] * 4 + [{}], ""),
@@ -236,24 +230,8 @@ ONE_SAMPLE = "mock scores 100 % (one sample: says nothing of others) at 1k token
 @pytest.mark.parametrize(
     ("right", "of", "words"),
     [
-        (
-            {1000: 40, 2000: 36, 4000: 10},
-            40,
-            (
-                "mock scores 71.7 % (95 % sure: 63.0 to 78.2) at 1k to 4k tokens;"
-                " holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 2k)."
-            ),
-        ),
         ({1000: 40, 4000: 40}, 40, "holds RULER's 85.6 % at every length, up to 4k tokens (95 % sure)"),
         ({1000: 4, 4000: 0}, 40, "does not hold RULER's 85.6 % at any length, 1k tokens included (95 % sure)"),
-        (
-            {1000: 5, 4000: 2},
-            5,
-            (
-                "mock scores 70.0 % (95 % sure: 31.5 to 92.7) at 1k to 4k tokens; in this run it held RULER's 85.6 % up"
-                " to 1k tokens, but 5 questions a length cannot prove that (24 can)."
-            ),
-        ),
         ({4000: 30}, 40, "mock scores 75.0 % (95 % sure: 58.8 to 87.3) at 4k tokens."),
         ({1000: 1}, 1, ONE_SAMPLE),
     ],
@@ -266,14 +244,10 @@ def test_a_length_with_what_is_sure_of_it(right, of, words):
     assert told.rests == f"{len(records)} trial{'s' * (len(records) > 1)} of {of} independent question{'s' * (of > 1)}"
 
 
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(12, "; by depth lost in the middle"), (2, "; lowest at depth 50 % (0 %), which may be chance")],
-)
-def test_a_depth_that_is_weak_is_told_and_chance_is_called_so(count, words):
+def test_a_depth_that_may_be_weak_by_chance_is_called_so():
     depths = (0.0, 25.0, 50.0, 75.0, 100.0)
-    records = grid_of(depths=depths, repeats=count, outcome=lambda _, depth, __: "wrong" if depth == 50 else "found")
-    assert words in said(records).sentence
+    records = grid_of(depths=depths, repeats=2, outcome=lambda _, depth, __: "wrong" if depth == 50 else "found")
+    assert "; lowest at depth 50 % (0 %), which may be chance" in said(records).sentence
 
 
 def test_scores_of_overlapping_words_and_retrieved_contexts_have_no_length():
