@@ -213,13 +213,7 @@ def test_guide_goes_where_opencompass_puts_it():
     assert guided("Where?", "en", joint=False).startswith("Where? Before answering")  # without an answer's format
 
 
-def test_a_users_shape_and_system_prompts(tmp_path):
-    file = tmp_path / "mine.toml"
-    file.write_text('[en]\n[[en.message]]\nrole = "user"\ncontent = "Text: {context} Q: {question}"\n')
-    assert lay_out(load_shape(str(file), "en"), "W?", system=None, position="end")[0].content == (
-        "Text: {context} Q: W?"
-    )
-    # A shape's own system prompt can be replaced, and left out.
+def test_the_system_prompt_of_a_shape_can_be_replaced_and_left_out():
     llmtest = load_shape("llmtest", "en")
     firsts = [lay_out(llmtest, "Q?", system=system, position="end")[0] for system in (None, "Be brief.", "")]
     assert [message.role for message in firsts] == ["system", "system", "user"]

@@ -22,12 +22,6 @@ SHARED = "--needle-set=codes"  # cells of a repeat share their needle: the repea
 @pytest.mark.parametrize(
     ("model", "args", "status", "line"),
     [
-        (
-            "mock:perfect",
-            ("--repeats=36", "--lengths=400", "--depths=50"),
-            0,
-            "  pass  all  1.000 * 0.90*..1.000  n 36",
-        ),
         ("mock:perfect", ("--top-up=5",), 10, "  inconclusive  all  1.000 *n 11 of 2 samples *"),
         # A void run outranks a failed gate.
         ("mock:error=timeout", (), 11, "  FAIL  all  - * n 0  6 error counted against it, nothing scored"),

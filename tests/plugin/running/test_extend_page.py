@@ -107,9 +107,8 @@ def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project):
     result = project.run()
     result.stderr.fnmatch_lines(["ERROR: @pytest.mark.cells: 'nihh': did you mean niah?"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    for name, near in (("needlebnch", "did you mean needlebench"), ("x", "use one of niah,")):
-        with pytest.raises(InputError, match=near):
-            tasks_marked(name, TASKS)
+    with pytest.raises(InputError, match="use one of niah,"):
+        tasks_marked("x", TASKS)
 
 
 def test_a_scorer_of_ones_own_judges_a_run_that_is_over_and_one_that_goes_on(project, page):

@@ -18,27 +18,7 @@ from needlework.results.merge.parts import RunPart, main, progress_of_run, total
 from needlework.results.records.journal import line_of
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import write_shard_file
-from needlework.results.statistics.comparison.provenance import changed_parts
 from tests.results.builders import new_record, refusal
-
-
-def test_models_and_texts_that_differ_are_named():
-    harmless = ("server", "window_source", "server total_slots", "kernels")
-    facts = {"window": 8192, "server model_path": "m.gguf", "calibration chat user": "exact, +0 tokens"}
-    others = {"window": 4096, "server model_path": "q4.gguf", "calibration chat user": "exact, +23 tokens"}
-    one, other = (
-        {"models": {"m": model | dict.fromkeys(harmless, word)}, "prompts": {"x": word}, "embedders": {"x": word}}
-        for word, model in (("one", facts), ("two", others))
-    )
-
-    prompts, models, embedders = changed_parts(one, other)
-    assert (prompts, embedders) == ("prompts x: one / two", "embedders x: one / two")
-    assert models.removeprefix("models m: ").split(", ") == [
-        "calibration chat user exact", "+0 tokens / exact", "+23 tokens", "server model_path m.gguf / q4.gguf",
-        "window 8192 / 4096",
-    ]  # fmt: skip
-    failed = {"window": None, "calibration chat user": "failed: a short request failed"}
-    assert changed_parts(one, {"models": {"m": facts | failed}}) == []
 
 
 def test_a_merged_run_began_with_its_first_part_and_has_the_changes_of_all(tmp_path):

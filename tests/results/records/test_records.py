@@ -9,17 +9,14 @@ from needlework.core.grid import parse_id
 from needlework.core.record import Record, decode_record, encode_record, label_parts, read_record, record_of
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import PUBLISHED_TASKS
-from needlework.results.records.manifest import with_known
 from needlework.results.records.run_folder import check_run_file, run_folder
 from needlework.results.records.samples import (
     began,
     by_test,
-    common_window,
     latest_of_each,
     name_of_test,
     refused_below_window,
     step_of,
-    windows_of,
 )
 from tests.results.builders import new_record
 
@@ -197,26 +194,6 @@ def test_a_server_that_refuses_a_prompt_that_fits_is_no_window():
     assert not refused(window=None), "a window that nobody knows"
     assert not refused(latency_s=None), "never sent"
     assert not refused(outcome="found")
-
-
-def test_windows_are_read_from_a_manifest():
-    both = [new_record(model="m"), new_record(model="k")]
-
-    assert windows_of({"models": {"a": {"window": 8192}, "b": {"window": None}, "c": 5}}) == {"a": 8192}
-    assert windows_of({}) == windows_of({"models": None}) == {}
-    assert common_window({"m": 8, "k": 8}, both) == 8
-    assert common_window({"m": 8, "k": 9}, both) is None
-
-
-def test_a_session_adds_to_the_facts_that_earlier_ones_learnt():
-    known = {"models": {"a": {"window": 8192, "dtype": "fp32"}, "gone": {"window": 5}}, "corpus": {"name": "essays"}}
-    learnt = {"models": {"a": {"window": None, "dtype": "bf16"}}, "tokenizer": {"name": "smollm2"}}
-
-    assert with_known(known, learnt) == {
-        "models": {"a": {"window": 8192, "dtype": "bf16"}, "gone": {"window": 5}},
-        "corpus": {"name": "essays"},
-        "tokenizer": {"name": "smollm2"},
-    }
 
 
 def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):
