@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.results.report.comparison import comparison_lines, comparison_sentence, loss_words, pair_sections
+from needlework.results.report.comparison import (
+    comparison_lines,
+    comparison_sections,
+    comparison_sentence,
+    loss_words,
+    pair_sections,
+)
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare, compare_runs
 from needlework.results.statistics.comparison.provenance import (
