@@ -1,4 +1,4 @@
-"""Draws, files and locks, errors and signals of commands, prompt shapes."""
+"""Draws, files and locks, errors and signals of commands, prompt shapes, places of files."""
 
 import errno
 import fcntl
@@ -18,6 +18,7 @@ from needlework.core.draws import digits, draws, sample, shuffled, uuid4
 from needlework.core.errors import InputError, OneLineParser, ending_signals, nearest, refuse
 from needlework.core.files import drop_halves, folder_of_run, locked, read_cached, write_cached, write_whole
 from needlework.core.prompts import CONTEXT, guided, lay_out, load_shape, raw_text
+from needlework.core.settings import Places
 from tests.parity.cases import cases
 
 SEEDS = st.integers(0, 10**9)
@@ -241,3 +242,19 @@ def test_a_wrong_shape_file_is_one_line(tmp_path, text, said):
 def test_an_unknown_shape_lists_the_known():
     with pytest.raises(InputError, match=r"evalscope, leval-code, .*llmtest"):
         load_shape("fancy", "en")
+
+
+def test_a_file_in_a_run_is_found_in_a_copy_of_the_run(tmp_path):
+    copied = tmp_path / "copy" / "r" / "asked.toml"
+    copied.parent.mkdir(parents=True)
+    copied.write_text("")
+    places = Places(copied.parent, tmp_path)
+
+    assert places.path("--prompt", "runs/r/asked.toml") == copied
+
+    original = tmp_path / "runs" / "r" / "asked.toml"
+    original.parent.mkdir(parents=True)
+    original.write_text("")
+    for name in ("runs/r/asked.toml", "runs/s/asked.toml"):  # still there; of another run
+        with pytest.raises(InputError, match="lies outside the run's folder"):
+            places.path("--prompt", name)
