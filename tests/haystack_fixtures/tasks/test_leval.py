@@ -193,27 +193,32 @@ def test_the_hubs_data_set_is_read_from_its_cache(data, tmp_path):
         "        return len(read_task(spec, LEVAL_TASKS['tpo']).items)\n"
         "    except InputError as error:\n"
         "        return error\n"
-        "def stored(option):\n"
+        "def stored(option, name='hf:L4NLP/LEval'):\n"
         "    try:\n"
-        "        return safe_value(BY_KEY[option], 'hf:L4NLP/LEval', Places(Path()))\n"
+        "        return safe_value(BY_KEY[option], name, Places(Path()))\n"
         "    except InputError as error:\n"
         "        return error\n"
         "values = items('hf:L4NLP/Absent'), items('hf:L4NLP/LEval'), stored('leval_data'), stored('tokenizer')\n"
+        "values += (stored('tokenizer', 'hf:L4NLP/Model'),)\n"
         "print(*values, sep='\\n')\n"
     )
     snapshot = f"hub/datasets--L4NLP--LEval/snapshots/{'0' * 40}"
     data(f"{snapshot}/LEval/Exam", tpo=[row(TREE, [("Where?", "A"), ("Who?", "B")], "exam")])
-    (tmp_path / "hub/datasets--L4NLP--LEval/refs").mkdir()
-    (tmp_path / "hub/datasets--L4NLP--LEval/refs/main").write_text("0" * 40)
+    stored_model = tmp_path / f"hub/models--L4NLP--Model/snapshots/{'0' * 40}"
+    stored_model.mkdir(parents=True)
+    for name in ("datasets--L4NLP--LEval", "models--L4NLP--Model"):
+        (tmp_path / "hub" / name / "refs").mkdir()
+        (tmp_path / "hub" / name / "refs/main").write_text("0" * 40)
     environment = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path / "hub"), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=True
     )
-    absent, items, data_set, model = done.stdout.splitlines()
+    absent, items, data_set, absent_model, model = done.stdout.splitlines()
     assert absent.startswith("--leval-data: 'hf:L4NLP/Absent': the hub gave nothing")
     assert items == "2"
     assert data_set == str(tmp_path / snapshot), "a stored run names a data set, and no model of the same name"
-    assert model.startswith("--tokenizer: 'hf:L4NLP/LEval': is on no disk here")
+    assert absent_model.startswith("--tokenizer: 'hf:L4NLP/LEval': is on no disk here")
+    assert model == f"hf:{stored_model}"
 
 
 YEAR = [row("The mill was built in 1791. ", [("When?", "1791")], "f1")]
@@ -251,6 +256,8 @@ def test_a_folder_or_a_pattern_has_every_file_of_the_form(data, tmp_path):
     assert asked(leval_data=folder) == ["leval_one", "leval_two"]
     assert asked(leval_data=f"{folder}/o*.jsonl") == ["leval_one"]
     assert asked(leval_data=folder, task="leval_two") == ["leval_two"]
+    (tmp_path / "run.toml").write_text(f"leval_data = '{folder}'")
+    assert asked(config=str(tmp_path / "run.toml")) == ["leval_one", "leval_two"]
     data(**{"Harbour Notes.cleaned": YEAR})
     (source,) = find_own_tasks(str(tmp_path / "Harbour Notes.cleaned.jsonl"))
     assert (source.task, source.scorer, source.group) == ("leval_harbour_notes_cleaned", "leval_f1", "open")
@@ -262,7 +269,8 @@ def test_data_alone_asks_what_it_has_and_published_names_stay_what_they_are(data
     assert asked(leval_data=folder) == ["leval_tpo", "leval_mine"]
     assert asked(leval_data=folder, preset="leval", task="tpo") == ["leval_tpo"]
     assert asked(leval_data=folder, task="leval_mc") == ["leval_coursera", "leval_quality", "leval_tpo"]
-    assert "niah" in asked(leval_data=folder, preset="quick")
+    for preset in ("quick", "families"):
+        assert asked(leval_data=folder, preset=preset) == asked(preset=preset)
 
 
 def test_a_broken_file_in_a_folder_stops_only_those_who_ask_it(data, tmp_path):
