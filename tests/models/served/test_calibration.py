@@ -79,16 +79,20 @@ def test_a_raw_prompts_end_stays_and_a_value_that_is_no_part_of_a_needle_is_put_
     assert f"How many owls does Ada keep? {one.answer}." in one.prompt.text
 
 
-def calibrated(request, tokenizer, count, cached=0):
-    """What is made of a server that counts so, and leaves `cached` tokens out of its count of the second request."""
+def calibrated(request, tokenizer, count, cached=(0, 0)):
+    """What is made of a server that counts so, and leaves `cached` tokens out of its count of each request."""
     shorts = new_short_requests(request, tokenizer)
-    responses = [Response(f"It is {short.answer}.", prompt_tokens=count(short)) for short in shorts]
-    if cached:
-        responses[1] = replace(responses[1], prompt_tokens=count(shorts[1]) - cached, cached_tokens=cached)
+    responses = [
+        Response(f"It is {short.answer}.", prompt_tokens=count(short) - left_out, cached_tokens=left_out or None)
+        for short, left_out in zip(shorts, cached, strict=True)
+    ]
     return calibrate([short.prompt.tokens for short in shorts], responses)
 
 
-@pytest.mark.parametrize(("constant", "cached"), [(0, 0), (1, 0), (-1, 0), (27, 0), (-30, 0), (3, 40)])
+@pytest.mark.parametrize(
+    ("constant", "cached"),
+    [(0, (0, 0)), (1, (0, 0)), (-1, (0, 0)), (27, (0, 0)), (-30, (0, 0)), (3, (0, 40)), (3, (16, 40))],
+)
 def test_a_constant_difference_is_the_servers_template(smol_tokenizer, constant, cached):
     request = trial(smol_tokenizer)
     found = calibrated(request, smol_tokenizer, lambda short: short.prompt.tokens + constant, cached)

@@ -150,6 +150,7 @@ def test_reasoning_that_the_server_has_parted_already():
     ("text", "reasoning", "left", "over"),
     [
         ("Paris", "", 5, False),
+        ("one two three " * 24, "", 336, False),  # a few more by our count, perhaps not by the server's
         ("one two three " * 40, "", 560, True),
         ("Paris", "one two three " * 40, 5, True),
         ("Paris. " * 2_000_000, "", 32 * (64 + 16), True),  # of one that never ends the beginning is left
