@@ -272,11 +272,6 @@ def test_the_query_of_the_address_is_sent_and_never_logged(server, ask, caplog):
     assert "sesame" not in caplog.text
 
 
-def test_an_answer_that_is_packed_as_nobody_asked_is_none(ask):
-    with pytest.raises(UnreadableError, match="packed as 'br'"):
-        ask([HELLO.replace(b"OK", b"OK\r\nContent-Encoding: br")])
-
-
 def test_a_proxy_for_plain_http_is_told_the_whole_address(server):
     server.scripts = [[HELLO]]
     client = HttpClient("http://model.test/v1", {}, proxy=f"http://me:p%40ss@127.0.0.1:{server.port}")

@@ -191,21 +191,6 @@ def in_loop(test):
 
 
 @in_loop
-async def test_never_more_than_the_width_and_nobody_left_behind():
-    gate, at_once = Turnstile(8), []
-
-    async def pass_through(i):
-        passage = await gate.enter()
-        at_once.append(gate.server.in_flight)
-        await asyncio.sleep(0.0005)
-        gate.leave(passage, ("answered", "busy", "slow")[i % 3], retry_after_s=0.002 if i % 50 == 0 else None)
-        return i
-
-    assert await asyncio.gather(*map(pass_through, range(200))) == list(range(200))
-    assert 1 <= max(at_once) <= 8
-
-
-@in_loop
 async def test_pauses_count_as_no_request_and_end_when_the_server_is_back_or_the_gate_closes():
     gate = Turnstile(1)
     pauses = asyncio.gather(*(gate.wait(1000) for _ in range(3)))

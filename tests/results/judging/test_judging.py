@@ -296,14 +296,6 @@ def test_judge_rule_and_people_on_answers_of_a_run(tmp_path, audit):
     ]  # fmt: skip
 
 
-def test_equal_answers_show_whether_the_judge_agrees_with_itself(tmp_path, audit):
-    records = [asked(q, "found", rule="found", depth=d) for q in range(4) for d in (0.0, 100.0)]
-    records[0] = changed(records[0], outcome="wrong", score=0.0)
-    assert audit(write_run(tmp_path, records))[-1].startswith(
-        "the judge agrees with itself: 75.00 % of 4 equal answers"
-    )
-
-
 def test_marks_of_nine_and_ten_are_right(tmp_path, audit):
     marks = ("found", "found", "found", "partial", "wrong", "empty")
     records = [
