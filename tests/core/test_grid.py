@@ -10,16 +10,14 @@ from hypothesis import strategies as st
 
 from needlework.core import devices
 from needlework.core.devices import Gpus, Shard, device_kind, divided, free_cores, gpus, places, shared_out
-from needlework.core.errors import InputError, TooLongError
+from needlework.core.errors import InputError
 from needlework.core.grid import (
     Cell,
     Misfit,
     first_trials,
     left_out,
-    limit_note,
     linear,
     llmtest_sigmoid,
-    not_filled,
     nothing_fits,
     opencompass_linear,
     opencompass_sigmoid,
@@ -160,9 +158,6 @@ def test_the_shortest_lengths_first_then_repeats_then_needles_and_depths_or_rows
     assert first_trials(PANELS, ALL, 8, rows=True) == set(PANELS[0])
     # A share is of what was selected, and one trial at least.
     assert [len(first_trials(PANELS, ALL, share, rows=False)) for share in (0.25, 0.001)] == [4, 1]
-    assert limit_note(10.0) == (
-        "--limit 10: the first 10 trials of each task and language, the shortest first: a part of the grid"
-    )
 
 
 @given(st.sets(st.sampled_from(sorted(ALL, key=str))), st.integers(1, 20), st.booleans())
@@ -190,15 +185,6 @@ def test_each_task_that_does_not_fit_is_named_with_its_lengths_and_the_least_tha
     remedy = "or other tasks (--task)"
     assert str(nothing_fits(MISFITS)) == f"--lengths: '1000,2000': too short for {tasks}: use at least 4868, {remedy}"
     assert str(nothing_fits([CHAIN])) == f"--lengths: '1000': too short for chain at 1000: use longer ones, {remedy}"
-
-
-def test_of_documents_that_are_few_the_length_told_is_one_for_all_questions():
-    found = [TooLongError(8000, 3200, "question q0"), TooLongError(8000, 2506, "question q1")]
-    assert str(not_filled(found)) == (
-        "--lengths: '8000': all documents together fill 2506 tokens with question q1, the fewest of all questions:"
-        " use at most 2500, or add some"
-    )
-    assert str(not_filled(found[:1])).endswith("fill 3200 tokens with question q0: use at most 3200, or add some")
 
 
 DEPTHS = (0.0, 25.0, 50.0, 75.0, 100.0)

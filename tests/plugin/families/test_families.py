@@ -324,12 +324,6 @@ def test_documents_that_are_fewer_than_the_window_are_all_asked_about_in_one_len
     assert min(len(each["reference"]["documents"]) for each in records if each["task"] == "doc_position") >= 29
 
 
-def test_documents_are_named_where_they_are_asked_about(project):
-    result = project.run("--preset=own-documents")
-    result.stderr.fnmatch_lines(["ERROR: *--documents: '': doc_position asks about documents of yours*"])
-    assert result.ret == 4
-
-
 def test_a_vote_is_counted_and_counted_again(project, run_documents, pictures):
     result = run_documents("--task=doc_position", "--vote=3", "--depths=0,25,100", model="mock:middle")
     content = project.json("results.json")

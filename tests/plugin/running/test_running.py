@@ -246,6 +246,7 @@ WRONG = [
     (("--lengths=windows",), "--lengths: 'windows': give whole tokens"),
     (("--run-name=a/b",), "--run-name: 'a/b'"),
     (("--task=doc_position",), "--preset own-documents has it"),
+    (("--preset=own-documents",), "--documents: '': doc_position asks about documents of yours"),
     (("--shard=0/2",), "--shard: '0/2': write I/N, "),
     (("--shard=3/2",), "--shard: '3/2': write I/N, "),
     (("--shard=half",), "--shard: 'half': write I/N, "),

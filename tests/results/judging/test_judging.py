@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -112,18 +112,6 @@ def test_damaged_lines_are_asked_again_and_a_file_that_has_only_begun_is_gone_on
     for content, count in ((damaged, 1), ("", 3), ('{"key":"', 3), ('{"ke', 3)):
         path.write_text(content)
         assert ask_all(questions, judge, read_choice, path, fields=lambda *_: {}).count == count
-
-
-def test_two_runs_never_write_one_file(path):
-    judge = Judge()
-    first = Thread(target=rows_after, args=(judge, path, "one", "wait until closed"))
-    first.start()
-    while not path.exists() or not path.read_text():
-        assert first.is_alive()
-    with pytest.raises(InputError, match=r"--replies: .*another run is writing there"):
-        rows_after(Judge(), path, "two")
-    judge.close()
-    first.join()
 
 
 def test_answers_are_judged_and_counted_by_question_and_category(tmp_path, capsys):

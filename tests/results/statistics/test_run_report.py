@@ -147,7 +147,6 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
         ([TEMPLATE] * 4, "template is not the tokenizer's"),
         ([UNFINISHED, UNFINISHED, {}], "2 of 3 answers are reasoning without an answer"),
         ([{"outcome": "empty"}] * 3, "3 of 3 answers are empty: look at chat template"),
-        ([{"flags": ["server_changed"]}, {}], "1 of 2 answers were asked again: another server"),
         ([{"flags": ["cumulative_stream"]}], "1 of 1 answers came in events that repeat the text so far"),
         ([{"cached": 0}] * 5, "prompt cache gave nothing"),
         ([{}] * 8, ""),
