@@ -47,7 +47,8 @@ def test_json_never_has_nan():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is not JSON"),
+        ("", "is empty: give a run's folder"),
+        ("{", "is not JSON"),
         ("[1, 2]", "no list of records"),
         ('{"records": 3}', "no list of records"),
         ('{"schema": 99, "records": []}', "update Needlework"),
