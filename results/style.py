@@ -258,7 +258,11 @@ def broken(text: str, width: int) -> list[str]:
     return lines
 
 
-def folded_table(rows: Sequence[Sequence[str]], names: int, width: int) -> Iterator[str]:
+WIDE = 1_000
+"""Columns of what is no terminal: there a table stays in one piece."""
+
+
+def folded_table(rows: Sequence[Sequence[str]], names: int, width: int = WIDE) -> Iterator[str]:
     """Columns of one width, the first `names` to the left; the excess goes below, with the names again."""
     sizes = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
     room = width - sum(sizes[:names]) - 2 * (names - 1)

@@ -220,7 +220,7 @@ def _head(report: RunReport) -> dict[str, object]:
         "rests": headline.rests,
         "faults": [fault.text for fault in headline.faults[:_FAULTS]],
         "more_faults": sum(fault.count for fault in headline.faults[_FAULTS:]),
-        "next": headline.next_run and headline.next_run.words,
+        "next": headline.next_run,
     }
 
 

@@ -19,8 +19,9 @@ from needlework.core.record import OWN_DOCUMENTS
 from needlework.results.files.read_run import read_run
 from needlework.results.leval.predictions import json_rows
 from needlework.results.records.samples import grouped
-from needlework.results.statistics.agreement import agreement, share
+from needlework.results.statistics.agreement import agreement
 from needlework.results.statistics.documents import right_or_wrong, rule_of
+from needlework.results.statistics.panels import rate_of
 from needlework.results.statistics.wording import interval_cell, percent2
 from needlework.results.tables.terminal import agreement_lines
 from needlework.scoring.judges.judges import JUDGE
@@ -66,7 +67,7 @@ def audit_lines(answers: Sequence[AuditedAnswer]) -> Iterator[str]:
         yield "nothing to compare the judge with: give --labels (judge_documents alone keeps a rule's verdict)"
     equal = grouped((answer for answer in answers if answer.judge), lambda answer: answer.repeated)
     if several := {key: {answer.judge for answer in group} for key, group in equal.items() if len(group) > 1}:
-        same = share([float(len(labels) == 1) for labels in several.values()], list(several))
+        same = rate_of([float(len(labels) == 1) for labels in several.values()], list(several))
         agree = f"{percent2(same.value)} % of {len(several)} equal answers ({interval_cell(same)})"
         yield f"the judge agrees with itself: {agree}"
 

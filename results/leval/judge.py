@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from needlework.core.errors import InputError, OneLineParser
 from needlework.core.files import write_whole
@@ -23,11 +22,9 @@ from needlework.results.judging import ask
 from needlework.results.leval import predictions
 from needlework.results.leval.scores import RULES, Rule
 from needlework.results.records.samples import grouped
-from needlework.results.statistics.agreement import share
-from needlework.results.statistics.panels import Share
+from needlework.results.statistics.panels import Rate, Share, rate_of
 from needlework.results.statistics.wording import interval_cell, percent2
-from needlework.results.style import one_line
-from needlework.results.tables.terminal import aligned
+from needlework.results.style import folded_table, one_line
 from needlework.scoring.judges.judges import Choice, pair_messages, read_choice, read_choice_compat
 
 Preference = Literal["win", "loss", "tie"]
@@ -161,7 +158,7 @@ def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], pairs: in
     """
     rated = [(question, verdict) for question, verdict in judgements if verdict is not None]
     points, verdicts = [_POINTS[verdict] for _, verdict in rated], [verdict for _, verdict in rated]
-    rate, expected = share(points, [question for question, _ in rated]), ORDERS * pairs
+    rate, expected = rate_of(points, [question for question, _ in rated]), ORDERS * pairs
     return WinRate(
         score=rate if len(rated) == expected else Share(None),
         of_those_there=rate,
@@ -175,8 +172,8 @@ def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], pairs: in
     )
 
 
-def order_effects(judged: Sequence[JudgedPair]) -> dict[str, tuple[Share, int]]:
-    """Two shares and of how many they are, over the pairs with a strict verdict in both orders.
+def order_effects(judged: Sequence[JudgedPair]) -> dict[str, Rate]:
+    """Two rates, over the pairs with a strict verdict in both orders.
 
     `same_in_both_orders`: of pairs, those whose verdict is the same in both. `first_preferred`: of verdicts without
     ties, those that prefer the answer shown first; half is no bias.
@@ -186,7 +183,7 @@ def order_effects(judged: Sequence[JudgedPair]) -> dict[str, tuple[Share, int]]:
     first = [(question, float(one == "win")) for question, one, _ in both if one != "tie"]
     first += [(question, float(other == "loss")) for question, _, other in both if other != "tie"]
     return {
-        name: (share([value for _, value in values], [question for question, _ in values]), len(values))
+        name: rate_of([value for _, value in values], [question for question, _ in values])
         for name, values in (("same_in_both_orders", same), ("first_preferred", first))
     }
 
@@ -236,7 +233,7 @@ def _run(options: argparse.Namespace) -> int:
             "ours": _answers_object(ours),
             "rival": _answers_object(rival),
             "rates": rates,
-            **{name: {**asdict(effect), "n": n} for name, (effect, n) in effects.items()},
+            **effects,
             "without_partner": [row.line for row in matched.alone],
             "rival_without_partner": [row.line for row in matched.rival_alone],
             "repeated": [[[pair.ours.line, pair.rival.line] for pair in group] for group in matched.repeated],
@@ -260,19 +257,19 @@ def _rate_lines(rates: Mapping[Rule, WinRate]) -> Iterator[str]:
         mean = rate.of_those_there if rule == "compat" else rate.score
         counts = map(str, (rate.wins, rate.ties, rate.losses, rate.expected - rate.n))
         rows.append((rule, *counts, f"{rate.n} of {rate.expected}", percent2(mean.value), interval_cell(mean)))
-    yield from aligned(rows, names=1)
+    yield from folded_table(rows, 1)
     strict = rates["strict"]
     if strict.score.value is None:
         there = f"no strict rate: {strict.n} of {strict.expected} judgements are there"
         yield f"{there}; whatever the others say, it is from {percent2(strict.least)} to {percent2(strict.most)}"
 
 
-def _effect_lines(effects: Mapping[str, tuple[Share, int]]) -> Iterator[str]:
-    (same, pairs), (first, decided) = effects.values()
-    if pairs:
-        yield f"same verdict in both orders: {percent2(same.value)} % of {pairs} pairs ({interval_cell(same)})"
-    if decided:
-        rate = f"{percent2(first.value)} % of {decided} verdicts that are no tie ({interval_cell(first)})"
+def _effect_lines(effects: Mapping[str, Rate]) -> Iterator[str]:
+    same, first = effects.values()
+    if same.n:
+        yield f"same verdict in both orders: {percent2(same.value)} % of {same.n} pairs ({interval_cell(same)})"
+    if first.n:
+        rate = f"{percent2(first.value)} % of {first.n} verdicts that are no tie ({interval_cell(first)})"
         yield f"the answer shown first preferred: {rate}; 50 is no bias"
 
 

@@ -16,12 +16,10 @@ from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEV
 from needlework.results.files.json_files import json_bytes
 from needlework.results.leval.predictions import Answers, broken_rows, find_files, read_answers
 from needlework.results.records.samples import grouped
-from needlework.results.statistics.agreement import share
-from needlework.results.statistics.panels import Share
+from needlework.results.statistics.panels import Share, rate_of
 from needlework.results.statistics.tasks import weighted_mean
 from needlework.results.statistics.wording import interval_cell, percent2
-from needlework.results.style import NONE, one_line
-from needlework.results.tables.terminal import aligned
+from needlework.results.style import NONE, folded_table, one_line
 from needlework.scoring.leval import overlap
 from needlework.scoring.leval.exact import ORDINALS, asked_for
 from needlework.scoring.registry import scorer_named
@@ -174,7 +172,7 @@ def _means(scored: TaskScores, scorer: str, references: Sequence[Reference], rul
     for name in _METRICS:
         values = columns.get(name, {})
         if values and (name != overlap.SUMMARY or len(values) == len(source.rows)):
-            score = share(list(values.values()), [documents[index] for index in values])
+            score = rate_of(list(values.values()), [documents[index] for index in values])
             expected = task.expected // (len(ORDINALS) if name in ORDINALS else 1)
             means[name] = MetricMean(score, floors[name], ceilings[name], len(values), expected)
     if task.scorer == "leval_rouge":  # L-Eval's own summary; a mean of three means has no interval here
@@ -224,7 +222,7 @@ def table_lines(model: str, tasks: Sequence[TaskScores]) -> Iterator[str]:
         values = map(percent2, (average.scores[rule].value for rule in RULES))
         intervals = _both(map(interval_cell, average.scores.values()))
         rows.append((average.name, "mean", *values, NONE, NONE, f"{average.n} of {average.expected}", intervals))
-    yield from aligned(rows, names=2)
+    yield from folded_table(rows, 2)
     for average in means:
         if average.missing:
             yield f"no {average.name}, of {average.tasks} tasks: {', '.join(average.missing)}"

@@ -24,7 +24,6 @@ from needlework.results.style import clock, folded_table, one_line
 
 _SHARD_NAME = re.compile(r"([0-9]+)-of-([0-9]+)")
 _HEAD = ("part", "done", "errors", "a minute", "left", "state")
-_WIDE = 1_000  # columns: a line stays in one piece
 
 
 class RunPart(Struct, frozen=True):
@@ -142,7 +141,7 @@ def main(argv: Sequence[str]) -> int:
             print(json.dumps({"run": str(options.run), **content, "parts": list(map(asdict, parts))}))
         else:
             rows = [_HEAD, *map(_row, (*parts, total_of(parts)) if len(parts) > 1 else parts)]
-            print(*folded_table(rows, len(_HEAD), _WIDE), sep="\n")
+            print(*folded_table(rows, len(_HEAD)), sep="\n")
 
     return run_command("status", show)
 

@@ -29,7 +29,7 @@ from needlework.models.judge import CommandJudge
 from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, open_asked, question_to
 from needlework.results.questions.evidence import ORDER, CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
 from needlework.results.questions.make import add_shared_arguments, corrected, folder_lines, json_values, replies_beside
-from needlework.results.tables.terminal import aligned
+from needlework.results.style import folded_table
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference
 
@@ -193,7 +193,7 @@ def _is_replied(_question: JudgeQuestion, replied: Replied) -> dict[str, bool]:
 
 def _count_lines(checked: Sequence[CheckedQuestion], rows: Rows) -> Iterator[str]:
     counts: Counter[str] = Counter(row.status for row in checked)
-    yield from aligned([("status", "questions"), *((status, str(counts[status])) for status in ORDER)], names=1)
+    yield from folded_table([("status", "questions"), *((status, str(counts[status])) for status in ORDER)], 1)
     reasons: Counter[tuple[str, str]] = Counter(
         kind for row in checked for kind in {(reason.status, reason.kind) for reason in row.reasons}
     )

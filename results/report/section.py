@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from needlework.core.grid import slug
-from needlework.results.style import NONE, UnscoredMark, display_width, folded_table, one_line
+from needlework.results.style import NONE, WIDE, UnscoredMark, display_width, folded_table, one_line
 
 GLOSSARY: dict[str, Any] = tomllib.loads(files(__package__).joinpath("glossary.toml").read_text(encoding="utf-8"))
 
@@ -177,9 +177,6 @@ class Heatmap(Struct, frozen=True):
 Chart = LineChart | BarChart | Heatmap
 
 
-_WIDE = 1000  # columns of what is no terminal: a table stays in one piece
-
-
 class Table(Struct, frozen=True):
     """A table of texts; the first `names` columns are names, the others numbers.
 
@@ -234,7 +231,7 @@ def filled_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]
     )
 
 
-def section_lines(sections: Iterable[Section], *, width: int = _WIDE) -> list[str]:
+def section_lines(sections: Iterable[Section], *, width: int = WIDE) -> list[str]:
     """The sections for a terminal or Markdown, a blank line between two; tables fold at `width` columns."""
     lines: list[str] = []
     for section in sections:

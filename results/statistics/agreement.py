@@ -100,19 +100,13 @@ def agreement(pairs: Sequence[tuple[str, str]], items: Sequence[str]) -> Agreeme
     kinds, index = len(labels), {label: at for at, label in enumerate(labels)}
     cells = _pair_cells([(index[one], index[other]) for one, other in pairs], kinds)
     return Agreement(
-        agreement=share([float(one == other) for one, other in pairs], items),
+        agreement=rate_of([float(one == other) for one, other in pairs], items),
         kappa=_kappa(cells, 1 - np.eye(kinds, dtype=np.int_), items),
         labels=labels,
         table=tuple(tuple(map(int, row)) for row in cells.sum(axis=0).reshape(kinds, kinds)),
         n=len(pairs),
         items=len(set(items)),
     )
-
-
-def share(values: Sequence[float], clusters: Sequence[Hashable]) -> Share:
-    """Return the mean of values 0..1 with its interval over clusters; no value without values."""
-    rate = rate_of(values, clusters)
-    return Share(rate.value, rate.low, rate.high)
 
 
 def _of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic: Callable[[Floats], Floats]) -> Share:
@@ -171,7 +165,7 @@ def rating_tables(ratings: Sequence[AnswerRating]) -> dict[str, Any]:
 def _model_row(model: str, ratings: Sequence[AnswerRating]) -> dict[str, Any]:
     """A model's ratings: mean of 1..5, and counts."""
     marks = [each for each in ratings if each.model == model]
-    scaled = share([(each.rating - 1) / (len(LEVELS) - 1) for each in marks], [each.group for each in marks])
+    scaled = rate_of([(each.rating - 1) / (len(LEVELS) - 1) for each in marks], [each.group for each in marks])
     ends = (None if end is None else 1 + end * (len(LEVELS) - 1) for end in (scaled.value, scaled.low, scaled.high))
     counts = Counter(each.rating for each in marks)
     return {"model": model, "mean": Share(*ends), "counts": [counts[level] for level in LEVELS], "n": len(marks)}
@@ -183,8 +177,8 @@ def _agreement_row(first: str, second: str, several: Sequence[Mapping[str, Answe
     marks, groups = [(one.rating, other.rating) for one, other in both], [one.group for one, _ in both]
     return {
         "raters": (first, second),
-        "equal": share([float(one == other) for one, other in marks], groups),
-        "within_one": share([float(abs(one - other) <= 1) for one, other in marks], groups),
+        "equal": rate_of([float(one == other) for one, other in marks], groups),
+        "within_one": rate_of([float(abs(one - other) <= 1) for one, other in marks], groups),
         "kappa": weighted_kappa(marks, groups, len(LEVELS)),
         "n": len(marks),
     }
@@ -204,7 +198,7 @@ def judge_notes(records: Sequence[Record]) -> Iterator[str]:
         for record, by_judge in marks
     ]
     read = [(set(row.values()), sample) for row, sample in right if None not in row.values()]
-    same = share([float(len(kinds) == 1) for kinds, _ in read], [sample for _, sample in read])
+    same = rate_of([float(len(kinds) == 1) for kinds, _ in read], [sample for _, sample in read])
     ties = sum(1 for record, _ in marks if record.details.score.get("tied"))
     split = f"; an even split on {ties}: no score" if ties else ""
     yield f"judges: all {len(names)} agree on {share_words(same)} of {len(read)} answers{split}"

@@ -48,7 +48,6 @@ class DocumentScores(Struct, frozen=True):
     by_depth: tuple[ArmAtPlace, ...]  # of `doc_position`
     by_size: tuple[ArmAtPlace, ...]  # of `doc_size`, the answer document alone first
     size_depths: tuple[float, ...]  # percent: of the answer document among the others
-    size_spread: bool  # each question has one of these depths, the same in all sizes
     depth: DepthEffect | None  # over the whole context, paired
     loss: Difference | None  # score at the largest size - that of the answer document alone, paired by question
     absent: Mapping[str, AbsentTwins]  # without the answer document (`absent`), with the most similar one (`near`)
@@ -85,21 +84,12 @@ def _of_model(model: str, records: Sequence[Record], vote: int) -> DocumentScore
         by_depth=_points(position, over_depths=False),
         by_size=_points(size, over_depths=True),
         size_depths=tuple(sorted({record.depth for record in size if record.depth is not None})),
-        size_spread=_is_spread(size),
         depth=depth_effect(map(trial_of, whole)) if len({record.depth for record in whole}) > 1 else None,
         loss=_loss(size),
         absent=_absent_arms(records),
         judge=_judge_and_rule(records),
         votes=votes(present, vote),
     )
-
-
-def _is_spread(records: Sequence[Record]) -> bool:
-    """Whether each trial of a question has one depth, and not all questions the same."""
-    placed = [record for record in records if record.depth is not None]
-    trials = grouped(placed, lambda record: (record.item, record.length, record.repeat)).values()
-    one_each = all(len({record.depth for record in trial}) == 1 for trial in trials)
-    return one_each and len({record.depth for record in placed}) > 1
 
 
 def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[ArmAtPlace, ...]:

@@ -121,7 +121,6 @@ def _walk(
         longest_passing=max((each.length for each in tested if each.passes), default=None),
         longest_tested=tested[-1].length if tested else None,
         decisive=None if decisive is None else decisive.length,
-        longest_asked=judged[-1].length if judged else None,
         samples=min((each.samples or 0 for each in sampled), default=None),
         needed=samples_to_pass(round(threshold, 6)) if sampled and 0 < threshold < 1 else None,
         undecided=sum(each.undecided for each in sampled),
@@ -150,7 +149,6 @@ class EffectiveLength(Struct, frozen=True):
     longest_passing: int | None = None  # the longest that scores at or above the threshold, whatever lies between
     longest_tested: int | None = None
     decisive: int | None = None  # the first length whose interval is not wholly at or above the threshold
-    longest_asked: int | None = None  # the longest with trials, answered or not
     samples: int | None = None  # the fewest at any length; `None` of published scores
     needed: int | None = None  # samples that pass the threshold when all are right
     base_words: str = ""  # trials that `base` was measured on, in words

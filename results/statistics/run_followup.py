@@ -39,18 +39,6 @@ class FaultCount(Struct, frozen=True):
         return f"{self.count:,} of {self.trials:,}: {self.reason}"
 
 
-class NextRun(Struct, frozen=True):
-    """A further run: its `--repeats` and what for (`what`); with 0 repeats `what` is the whole advice."""
-
-    what: str
-    repeats: int = 0
-
-    @property
-    def words(self) -> str:
-        """`the same command with --repeats 12 (for intervals half as wide)`, or the other advice."""
-        return f"the same command with --repeats {self.repeats} ({self.what})" if self.repeats else self.what
-
-
 def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
     """Return the faults of a run, the most frequent first; reasons that differ in numbers are one."""
     failed = [(record.outcome, reason_of(record), record.id) for record in records if record.outcome in FAULTS]
@@ -68,16 +56,17 @@ def reason_of(record: Record) -> str:
     return fit(one_line(str(message or record.why or f"{record.outcome}, without a reason")), _LONGEST, "…")
 
 
-def next_run(report: RunReport) -> NextRun | None:
-    """The run to do next: the rest of one that ended early, failed trials, more room for answers, or more repeats."""
+def next_run(report: RunReport) -> str:
+    """Advice on the run to do next: the rest of one that ended early, failed trials, more room for answers, or more
+    repeats; empty without any."""
     name = report.facts.name if report.facts else ""
     if report.interrupted:
-        return NextRun(rest_words(name))
+        return rest_words(name)
     if again := retry_words(report.records, name):
-        return NextRun(again)
+        return again
     reasons = [record.response.finish_reason for record in report.records if record.outcome == "censored"]
     if len(reasons) > _MANY * len(report.records) and "unfinished" not in reasons:
-        return NextRun("more room for the answers: --answer-budget, and --thinking-budget for one that reasons first")
+        return "more room for the answers: --answer-budget, and --thinking-budget for one that reasons first"
     wide = any(
         row.overall.interval is None or row.overall.interval.high - row.overall.interval.low > 2 * _WIDE
         for row in report.tasks
@@ -85,8 +74,9 @@ def next_run(report: RunReport) -> NextRun | None:
     )
     # A limit would cut off further repeats; an adaptive run has asked each length as often as it took.
     if not wide or report.adaptive or (report.facts and report.facts.option("limit") is not None):
-        return None
-    return NextRun("for intervals half as wide", 4 * (1 + max(record.repeat for record in report.records)))
+        return ""
+    repeats = 4 * (1 + max(record.repeat for record in report.records))
+    return f"the same command with --repeats {repeats} (for intervals half as wide)"
 
 
 def rest_words(name: str = "") -> str:

@@ -12,7 +12,7 @@ from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.panels import Share, Tally, range_of
-from needlework.results.statistics.run_followup import FaultCount, NextRun, basis_of, faults_of, next_run
+from needlework.results.statistics.run_followup import FaultCount, basis_of, faults_of, next_run
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.published import HELD, TASKS, NeedleBench
 from needlework.results.statistics.tasks import TaskScore
@@ -32,7 +32,7 @@ class Headline(Struct, frozen=True):
     models: tuple[str, ...]  # a sentence for each model, where there are several
     rests: str  # what it is based on: trials, questions, those without a score
     faults: tuple[FaultCount, ...]  # errors and invalid trials by reason, the most frequent first
-    next_run: NextRun | None
+    next_run: str  # advice; may be empty
 
     @property
     def sentence(self) -> str:

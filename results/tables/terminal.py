@@ -114,11 +114,6 @@ def _legend(panel: Panel) -> str:
     return " · ".join([*parts, *[f"{style.NOT_RUN} not run"] * chart.has_blanks])
 
 
-def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
-    """Columns of one width; the first `names` are names, to the left, the others numbers, to the right."""
-    return style.folded_table(rows, names, 1_000)
-
-
 def agreement_lines(result: Agreement, rows: str, columns: str) -> Iterator[str]:
     """Agreement and the table of labels; `rows` and `columns` name the raters."""
     kappa = result.kappa
@@ -128,7 +123,7 @@ def agreement_lines(result: Agreement, rows: str, columns: str) -> Iterator[str]
     yield f"  Cohen's kappa: {style.NONE if kappa.value is None else f'{kappa.value:.3f}'} ({span})"
     names = [style.one_line(label) for label in result.labels]
     table = [(name, *map(str, counts)) for name, counts in zip(names, result.table, strict=True)]
-    yield from (f"  {line}" for line in aligned([(f"{rows} \\ {columns}", *names), *table], names=1))
+    yield from (f"  {line}" for line in style.folded_table([(f"{rows} \\ {columns}", *names), *table], 1))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -268,11 +263,11 @@ def _report_lines(report: RunReport, headline: Headline, folder: str, width: int
     """Give where the report is, what the model saw of a miss, and what to run next."""
     more = "" if quiet else "  (a click on a cell shows its answers; -v prints every table)"
     lines = style.folded(f"report: {folder}/report.html{more}", width, "")
-    missed, step = first_miss(report), headline.next_run
+    missed = first_miss(report)
     if missed is not None and not quiet:
         lines += style.folded(f"what the model saw: needlework prompt {folder} {missed}", width)
-    if step is not None and not quiet:
-        lines += style.folded(f"next: {style.fit(step.words, 200)}", width)
+    if headline.next_run and not quiet:
+        lines += style.folded(f"next: {style.fit(headline.next_run, 200)}", width)
     yield from ((line, "") for line in lines)
 
 

@@ -83,11 +83,9 @@ class _RatingPages:
         content, number, total = ratings.read_ratings(self._path), request.path_params["number"], len(self._items.items)
         rater, item = content.rater(person), self._item(content, request, person)
         order = ratings.answer_order(content.seed, person, item)
-        marks = [rater.mark(item, equals) for equals in order]
+        marks = [rater.mark(item, answer) for answer in order]
         chosen = request.query_params.get("answer", "")
         unrated = next((index for index, mark in enumerate(marks) if mark.rating is None), 0)
-        # Without the blanks around it: how an answer begins tells one model from another.
-        texts = [equals[0].text.strip() for equals in order]
         return self._context.show(
             request,
             "rate",
@@ -96,7 +94,7 @@ class _RatingPages:
             number=number,
             total=total,
             item=item,
-            answers=[(ratings.label(n), text, mark) for n, (text, mark) in enumerate(zip(texts, marks, strict=True))],
+            answers=[(ratings.label(at), order[at].text, mark) for at, mark in enumerate(marks)],
             chosen=int(chosen) if chosen in map(str, range(len(order))) else unrated,
             levels=LEVELS,
             skipped=rater.skipped.get(item.id),
@@ -127,14 +125,13 @@ class _RatingPages:
             if len(comments) != len(order) or (rate and rate not in levels):
                 raise InputError("rate", rate, "give an answer and 1 to 5, as 0:5, and a comment for each answer")
             chosen, level = levels.get(rate, (None, None))
-            for index, (equals, comment) in enumerate(zip(order, comments, strict=True)):
-                mark = msgspec.structs.replace(rater.mark(item, equals), comment=comment)
+            for index, (answer, comment) in enumerate(zip(order, comments, strict=True)):
+                mark = replace(rater.mark(item, answer), comment=comment)
                 if index == chosen:
-                    rating = None if mark.rating == level else level
-                    mark = msgspec.structs.replace(mark, rating=rating, at=app.utc_now())
+                    mark = replace(mark, rating=None if mark.rating == level else level, at=app.utc_now())
                     rater.skipped.pop(item.id, None)
                 if mark != ratings.RatingMark():
-                    rater.marks.setdefault(item.id, {}).update({answer.id: mark for answer in equals})
+                    rater.marks.setdefault(item.id, {})[answer.id] = mark
 
         return self._change(request, person, form, edit)
 

@@ -24,21 +24,21 @@ from needlework.results.web.app import change_record, digest_of, read_record
 from needlework.results.web.command import ServedFiles
 
 
-class RatedAnswer(NamedTuple):
-    """One model's answer."""
+class RatedAnswer(Struct, frozen=True):
+    """An answer, of all models that gave it: equal ones are shown, and rated, once."""
 
-    id: str  # the same while item, model and text are, so that a rating is of this text
-    model: str
-    text: str
+    id: str  # the same while item and text are, so that a rating is of this text
+    text: str  # without the blanks around it: how an answer begins tells one model from another
+    by_model: dict[str, str]  # the text as each model gave it
 
 
 class RatedItem(Struct, frozen=True):
-    """A question with its answers; equal ones are together: they are shown, and rated, once."""
+    """A question with its answers."""
 
     id: str
     question: str
     references: tuple[str, ...]
-    answers: tuple[tuple[RatedAnswer, ...], ...]
+    answers: tuple[RatedAnswer, ...]
     document: str | None  # its text, if known
     group: str  # what it shares with other items, whose ratings are then not independent
     trial: tuple[Path, str] | None  # the run and the record's id, of which the context can be built again
@@ -54,7 +54,7 @@ class RatedItems(Struct, frozen=True):
     @property
     def models(self) -> list[str]:
         """Whose answers they are."""
-        return sorted({answer.model for item in self.items for equals in item.answers for answer in equals})
+        return sorted({model for item in self.items for answer in item.answers for model in answer.by_model})
 
     @property
     def is_grouped(self) -> bool:
@@ -116,9 +116,9 @@ def sample_items(items: Sequence[RatedItem], questions: int | None) -> tuple[Rat
         return (item.question, references) if item.trial else (item.id,)
 
     groups = grouped(items, question_of).values()
-    chosen = [min(group, key=lambda item: (not item.plain, -sum(map(len, item.answers)), item.id)) for group in groups]
-    names = {item.id for item in sorted(chosen, key=lambda item: item.id)[:questions]}
-    return tuple(item for item in items if item.id in names)
+    models = {item.id: sum(len(answer.by_model) for answer in item.answers) for item in items}
+    names = sorted(min((not item.plain, -models[item.id], item.id) for item in group)[-1] for group in groups)
+    return tuple(item for item in items if item.id in names[:questions])
 
 
 def item_order(seed: str, rater: str, items: Iterable[RatedItem]) -> list[RatedItem]:
@@ -129,7 +129,7 @@ def item_order(seed: str, rater: str, items: Iterable[RatedItem]) -> list[RatedI
     return [item for group in order for item in shuffled(draws("rating items", seed, name, group), groups[group])]
 
 
-def answer_order(seed: str, rater: str, item: RatedItem) -> list[tuple[RatedAnswer, ...]]:
+def answer_order(seed: str, rater: str, item: RatedItem) -> list[RatedAnswer]:
     """Order an item's answers as their labels A, B, C."""
     return shuffled(draws("rating answers", seed, rater.casefold(), item.id), item.answers)
 
@@ -146,14 +146,14 @@ def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, st
             file = f" ({answer.file.parent.name}/{answer.file.name})" if answer.model in ambiguous else ""
             models[one_line(f"{answer.model}{file}")] = answer
         sources = list(models.values())
-        rated = [RatedAnswer(_digest(name, model, of.text), model, of.text) for model, of in sorted(models.items())]
+        texts = grouped(sorted((model, of.text) for model, of in models.items()), lambda given: given[1].strip())
         document = document_of.get(sources[0].data_key)
         group = next((answer.group for answer in sources if answer.group), "")
         yield RatedItem(
             id=name,
             question=sources[0].question,
             references=sources[0].references,
-            answers=tuple(map(tuple, grouped(rated, lambda answer: answer.text.strip()).values())),
+            answers=tuple(RatedAnswer(_digest(name, text), text, dict(given)) for text, given in texts.items()),
             document=document,
             group=_digest(group or document or name),
             trial=(sources[0].file, sources[0].id) if sources[0].id else None,
@@ -216,11 +216,9 @@ class Rater(msgspec.Struct, omit_defaults=True):
     marks: dict[str, dict[str, RatingMark]] = {}  # by item and answer
     skipped: dict[str, RatingMark] = {}  # items that cannot be rated, with the reason as comment
 
-    def mark(self, item: RatedItem, equals: Sequence[RatedAnswer]) -> RatingMark:
-        """The newest mark of a group of equal answers."""
-        marks = self.marks.get(item.id, {})
-        known = [marks[answer.id] for answer in equals if answer.id in marks]
-        return max(known, key=lambda mark: mark.at, default=RatingMark())
+    def mark(self, item: RatedItem, answer: RatedAnswer) -> RatingMark:
+        """The mark of an answer."""
+        return self.marks.get(item.id, {}).get(answer.id, RatingMark())
 
     def saw_names(self, mark: RatingMark) -> bool:
         """Whether a mark was made after names were shown."""
@@ -228,7 +226,7 @@ class Rater(msgspec.Struct, omit_defaults=True):
 
     def state(self, item: RatedItem) -> str:
         """The progress of an item: `skipped`, `rated` (all its answers), `begun` or `open`."""
-        rated = [self.mark(item, equals).rating is not None for equals in item.answers]
+        rated = [self.mark(item, answer).rating is not None for answer in item.answers]
         return "skipped" if item.id in self.skipped else "rated" if all(rated) else "begun" if any(rated) else "open"
 
 
@@ -275,11 +273,11 @@ def label(index: int) -> str:
 def ratings_of(items: RatedItems, rater: Rater) -> Iterator[AnswerRating]:
     """The ratings of answers that are shown now; those of answers gone from the files are left out."""
     for item in items.items:
-        for equals in item.answers:
-            mark = rater.mark(item, equals)
-            for answer in equals if mark.rating is not None else ():
+        for answer in item.answers:
+            mark = rater.mark(item, answer)
+            for model in answer.by_model if mark.rating is not None else ():
                 late = rater.saw_names(mark)
-                yield AnswerRating(rater.name, answer.model, item.group, mark.rating or 0, late, equals[0].id)
+                yield AnswerRating(rater.name, model, item.group, mark.rating or 0, late, answer.id)
 
 
 def rating_files(items: RatedItems, content: RatingsContent) -> dict[str, bytes]:
@@ -304,14 +302,14 @@ def _rating_rows(items: RatedItems, seed: str, rater: Rater) -> Iterator[dict[st
         about = {"annotator": rater.name, "item": item.id, "place": number, "question": item.question}
         if item.id in rater.skipped:
             yield {**about, "skipped": rater.skipped[item.id].comment, "time": rater.skipped[item.id].at}
-        for index, equals in enumerate(answer_order(seed, rater.name, item)):
-            mark = rater.mark(item, equals)
-            for answer in equals if mark != RatingMark() else ():
+        for index, answer in enumerate(answer_order(seed, rater.name, item)):
+            mark = rater.mark(item, answer)
+            for model, text in answer.by_model.items() if mark != RatingMark() else ():
                 yield {
                     **about,
                     "references": list(item.references),
-                    "model": answer.model,
-                    "answer_sha256": sha256(answer.text.encode("utf-8", "surrogatepass")).hexdigest(),
+                    "model": model,
+                    "answer_sha256": sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
                     "shown_as": label(index),
                     "rating": mark.rating,
                     "comment": mark.comment,

@@ -148,7 +148,10 @@ def read(*paths):
 
 
 def shown(items):
-    return [(item.question, {each.model: each.text for same in item.answers for each in same}) for item in items.items]
+    def given(item):
+        return {model: text for answer in item.answers for model, text in answer.by_model.items()}
+
+    return [(item.question, given(item)) for item in items.items]
 
 
 def test_answers_are_joined_by_question_and_reference_and_time(tmp_path):
@@ -221,7 +224,7 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path):
     drawn = sample_items(questions, 4)
     assert (len(drawn), drawn) == (4, sample_items(questions[::-1], 4)[::-1]), "the same for everyone"
     assert once.plain
-    assert sum(map(len, once.answers)) == 2, "both models answered in it"
+    assert sum(len(answer.by_model) for answer in once.answers) == 2, "both models answered in it"
 
 
 def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path):
