@@ -7,7 +7,7 @@ No server is asked, no environment variable is read, and no file outside the run
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache, partial
@@ -70,21 +70,21 @@ def _print_prompt(run: Path, cell: str, named: Sequence[str]) -> int:
     return 0 if recorded == made else 1
 
 
-class PromptsOfRuns:
-    """Builds prompts of recorded trials. `named`: files outside the runs to read. Threads may share it."""
+def prompt_builder(named: Sequence[str] = ()) -> Callable[[Path, str], Prompt]:
+    """A function that builds the prompt of a cell of the run in a folder; threads may share it.
 
-    def __init__(self, named: Sequence[str] = ()) -> None:
-        self._named = tuple(named)
-        self._open = lru_cache(2)(StoredTrials)  # people rate answers of several runs in turn
-        self._turn = Lock()
+    `named`: files outside the runs to read. The function raises `InputError`.
+    """
+    open_trials, turn = lru_cache(2)(StoredTrials), Lock()  # people rate answers of several runs in turn
 
-    def __call__(self, run: Path, cell_id: str) -> Prompt:
-        """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
-        stored = stored_run(manifest_at(run / MANIFEST), run, self._named)
+    def build(run: Path, cell_id: str) -> Prompt:
+        stored = stored_run(manifest_at(run / MANIFEST), run, named)
         retrieves = any(set(suite.retriever) - {"none"} for suite in stored.settings.suites)
         retrieval = _record(run, cell_id).prompt.retrieval if retrieves else None
-        with self._turn:
-            return self._open(stored).build(cell_id, retrieval).prompt
+        with turn:
+            return open_trials(stored).build(cell_id, retrieval).prompt
+
+    return build
 
 
 def stored_run(manifest: Mapping[str, Any], run: Path, named: Sequence[str] = ()) -> StoredRun:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import fsum, inf, log
 from typing import NamedTuple
 
@@ -171,17 +172,11 @@ def _needs(design: SearchDesign, columns: Sequence[LengthState]) -> tuple[list[_
 
 def estimates(columns: Sequence[LengthState], bar: float) -> list[float]:
     """Estimate the score of each length, 0..1: never rising (isotonic regression), and a guess beyond."""
-    blocks: list[tuple[float, float, int]] = []  # mean, weight, lengths
-    for column in columns:
-        if not column.n:
-            break
-        mean, weight, count = (column.total + _FIRST) / (column.n + 1), column.n + 1.0, 1
-        while blocks and blocks[-1][0] < mean:
-            other, more, lengths = blocks.pop()
-            mean = (mean * weight + other * more) / (weight + more)
-            weight, count = weight + more, count + lengths
-        blocks.append((mean, weight, count))
-    scores = [mean for mean, _, count in blocks for _ in range(count)]
+    from scipy.optimize import isotonic_regression
+
+    answered = list(takewhile(lambda column: column.n, columns))
+    means, weights = [(each.total + _FIRST) / (each.n + 1) for each in answered], [each.n + 1 for each in answered]
+    scores: list[float] = isotonic_regression(means, weights=weights, increasing=False).x.tolist() if answered else []
     while len(scores) < len(columns):
         scores.append(scores[-1] * (_ABOVE if scores[-1] > bar else _BELOW) if scores else _FIRST)
     return scores

@@ -69,11 +69,6 @@ def results_bytes(report: RunReport) -> bytes:
     return b"".join([head, b',\n"records": [\n', b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])
 
 
-def read_json(path: Path) -> list[Record]:
-    """Read the records of a `results.json`. Raises `InputError` where it is none or is of a newer schema."""
-    return records_in(parsed(path), path)
-
-
 def parsed(path: Path) -> Any:
     """Return what a JSON file holds. Raises `InputError` where it cannot be read, or is none."""
     try:
@@ -88,7 +83,7 @@ def parsed(path: Path) -> Any:
 
 
 def records_in(content: object, path: Path) -> list[Record]:
-    """Return the records of a parsed `results.json`; `path` is for messages."""
+    """Return the records of a parsed `results.json`; `path` is for messages. Raises `InputError` where it is none."""
     if not isinstance(content, dict) or not isinstance(content.get("records"), list):
         raise InputError("results file", path, f"has no list of records: {_EXPECTED}")
     schema = content.get("schema")

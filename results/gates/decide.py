@@ -13,7 +13,7 @@ from needlework.results.records.samples import common_window, windows_of
 from needlework.results.report.comparison import loss_words, lost_words
 from needlework.results.statistics import paired
 from needlework.results.statistics.comparison.comparison import losses_of
-from needlework.results.statistics.intervals import FEW, NEEDED, Ends, counts_of, detectable_drop, exact_ends
+from needlework.results.statistics.intervals import FEW, NEEDED, Counts, Ends, counts_of, detectable_drop, exact_ends
 from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.statistics.wording import unscored_words
@@ -63,7 +63,7 @@ def judge_group(
     *,
     groups: int = 1,
 ) -> Verdict:
-    """The verdict for one group of records, at the `look`-th look at them (see `Evidence`).
+    """The verdict for one group of records, at the `look`-th look at them (see `paired`).
 
     `groups`: how many the gate has; they share the chance of a wrong fail.
     """
@@ -93,14 +93,13 @@ def judge_group(
     names = [trial_of(record).sample_name for record in counted]
     worst = 0.0 if gate.paired or gate.is_floor else 1.0
     scores = [record.score if record.score is not None else worst for record in counted]
-    evidence = paired.Evidence(counts_of(scores, names), exact_ends)
-    if gate.paired:
-        drops = [before - score for (_, before), score in zip(pairs, scores, strict=True)]
-        evidence = paired.Evidence(counts_of(drops, names), paired.difference_ends)
-        if gate.metric == "not worse" and not verdict.certain:
-            base = fsum(before for _, before in pairs) / len(pairs)
-            return _judge_not_worse(gate, verdict, drops, names, base, groups)
-    return _judge_interval(gate, verdict, evidence, look, groups)
+    if not gate.paired:
+        return _judge_interval(gate, verdict, counts_of(scores, names), exact_ends, look, groups)
+    drops = [before - score for (_, before), score in zip(pairs, scores, strict=True)]
+    if gate.metric == "not worse" and not verdict.certain:
+        base = fsum(before for _, before in pairs) / len(pairs)
+        return _judge_not_worse(gate, verdict, drops, names, base, groups)
+    return _judge_interval(gate, verdict, counts_of(drops, names), paired.difference_ends, look, groups)
 
 
 def _window_before(baseline: Baseline | None, records: Sequence[Record]) -> int | None:
@@ -134,29 +133,31 @@ def _judge_not_worse(
     return replace(verdict, state=state, low=difference.low, high=difference.high, sees=sees)
 
 
-def _judge_interval(gate: Gate, verdict: Verdict, evidence: paired.Evidence, look: int, groups: int) -> Verdict:
-    verdict = replace(verdict, value=evidence.counts.mean, samples=evidence.counts.samples)
+def _judge_interval(
+    gate: Gate, verdict: Verdict, counts: Counts, ends_of: paired.EndsOf, look: int, groups: int
+) -> Verdict:
+    verdict = replace(verdict, value=counts.mean, samples=counts.samples)
     if verdict.certain:
         return verdict
     ends = shared = (-1.0 if gate.metric == "drop" else 0.0, 1.0)
-    if evidence.counts.samples >= NEEDED:
-        ends = evidence.ends(paired.error_at(look))
-        shared = evidence.ends(paired.error_at(look) / groups) if groups > 1 else ends
+    if counts.samples >= NEEDED:
+        ends = ends_of(counts, paired.error_at(look), 1.0)
+        shared = ends_of(counts, paired.error_at(look) / groups, 1.0)
         verdict = replace(verdict, low=ends[0], high=ends[1])
-    verdict = replace(verdict, state=_state(gate, evidence.counts.mean, ends, shared))
+    verdict = replace(verdict, state=_state(gate, counts.mean, ends, shared))
     if gate.metric == "lower_bound":
         verdict = replace(verdict, value=verdict.low)
-    if evidence.counts.samples < FEW:
-        few = f"from {evidence.counts.samples} samples"
-        note = "one sample: says nothing of other needles" if evidence.counts.samples < NEEDED else few
+    if counts.samples < FEW:
+        few = f"from {counts.samples} samples"
+        note = "one sample: says nothing of other needles" if counts.samples < NEEDED else few
         verdict = replace(verdict, note=_joined(verdict.note, note))
     if verdict.state != "inconclusive":
         return verdict
 
     def decides(low: float, high: float) -> bool:
-        return _state(gate, evidence.counts.mean, (low, high), (low, high)) != "inconclusive"
+        return _state(gate, counts.mean, (low, high), (low, high)) != "inconclusive"
 
-    return replace(verdict, more=paired.further_samples(evidence, decides, look + 1))
+    return replace(verdict, more=paired.further_samples(counts, ends_of, decides, look + 1))
 
 
 def _state(gate: Gate, mean: float, ends: Ends, shared: Ends) -> State:

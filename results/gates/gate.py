@@ -16,8 +16,7 @@ from needlework.core.record import SCORED, WAITING, OutcomeName, Record, record_
 from needlework.haystack_fixtures.tasks.arms import arms_of, split_label
 from needlework.haystack_fixtures.tasks.catalogue import Series, controls_of
 from needlework.results.records.samples import control_of, grouped, retriever_of
-from needlework.results.statistics.comparison.comparison import Losses
-from needlework.results.statistics.comparison.joining import Identity, joined, prompts_match
+from needlework.results.statistics.comparison.comparison import Identity, Losses, joined, prompts_match
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style import length_labels
 

@@ -121,19 +121,18 @@ _QUESTION, _ANSWER = 90, 110  # columns
 _ORDER = ("censored", "unclear", "empty", "refused", "distractor", "wrong", "partial")
 
 
-def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[str, str]]:
-    """Return the answers that were not right, most telling first; controls left out.
+def missed_of(
+    records: Sequence[Record], details: Sequence[TrialDetails], panels: Sequence[Panel]
+) -> list[dict[str, str]]:
+    """Return the answers that were not right, most telling first. `details`: of each record.
 
     `answer`: what it says; `place`: `panel,column,row`. Failed trials are counted by reason at the top of the page.
     """
-    numbers = {panel.key: at for at, panel in enumerate(panels)}
     models = len({panel.model for panel in panels})
     rows: list[dict[str, str]] = []
-    missed = (record for record in records if record.outcome in _ORDER)
-    for record in sorted(missed, key=lambda record: _ORDER.index(record.outcome))[:_LISTED]:
-        number = numbers[record.model, record.task_label, record.panel]
-        panel = panels[number]
-        parts = [panel_title(panel, models)] if len(panels) > 1 else []
+    missed = [(record, trial) for record, trial in zip(records, details, strict=True) if record.outcome in _ORDER]
+    for record, trial in sorted(missed, key=lambda pair: _ORDER.index(pair[0].outcome))[:_LISTED]:
+        parts = [panel_title(panels[trial.panel], models)] if len(panels) > 1 else []
         parts.append(f"{length_label(record.length)} tokens")
         parts += [f"depth {depth_label(record.depth)} %"] if record.depth is not None else []
         text = record.response.text or record.answer or record.why
@@ -143,7 +142,7 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[s
                 "where": ", ".join(parts),
                 "question": on_one_line(record.question, _QUESTION) if record.task in OWN_DOCUMENTS else "",
                 "answer": on_one_line(text, _ANSWER) or "no text",
-                "place": f"{number},{panel.lengths.index(record.length)},{panel.depths.index(record.depth)}",
+                "place": f"{trial.panel},{trial.column},{trial.row}",
             }
         )
     return rows
@@ -162,6 +161,7 @@ def html_text(
     """
     panels = report.panels
     trials = without_controls(report.records)
+    details = trial_details(trials, panels)
     scores = panels_data(panels)
     overview = panels_table(report, with_model=len(report.models) > 1)
     heading = f"Needlework: {', '.join(report.models)}" if title is None else title
@@ -172,7 +172,7 @@ def html_text(
         "picture": picture_of(report),
         "panels": panel_views(report),
         "overview": replace(overview, links=tuple(f"#panel-{at}" for at in range(len(panels)))),
-        "missed": missed_of(trials, panels),
+        "missed": missed_of(trials, details, panels),
         "missed_all": sum(record.outcome in _ORDER for record in trials),
         "gates": gate_sections(report.gates, len(report.records)),
         "sections": [
@@ -189,7 +189,6 @@ def html_text(
         "unscored": UNSCORED,
     }
 
-    details = trial_details(trials, panels)
     return page_with_trials("report", heading, scores, details, limit_bytes, colors=colors, fields=fields)
 
 

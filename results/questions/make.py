@@ -219,9 +219,7 @@ def write_questions(
         pairs = replied.value(read)
         if pairs is None:
             failed.append((name, replied.problem or "its stored reply cannot be read"))
-        for pair in pairs or ():
-            row: dict[str, Any] = {"question": pair.question, "answer": pair.answer, "answer_doc": name}
-            rows.append(row | ({"aliases": list(pair.aliases)} if pair.aliases else {}))
+        rows += [{**pair, "answer_doc": name} for pair in pairs or ()]
     return WrittenQuestions(_joined(chosen, rows), tuple(failed), tuple(shortened), all_replies.count)
 
 
@@ -308,15 +306,11 @@ _WORD = regex.compile(r"[^\W_]+(?:['.,-][^\W_]+)*")
 _TRIES = 64  # brackets of a reply that may be where its JSON begins
 
 
-class QuestionPair(Struct, frozen=True):
-    """A question, its answer, and other spellings of that."""
-
-    question: str
-    answer: str
-    aliases: tuple[str, ...] = ()
+Pair = dict[str, Any]
+"""A row of the file of questions: `question`, `answer`, and where there are some `aliases`, other spellings of that."""
 
 
-def read_pairs(reply: str, count: int) -> tuple[QuestionPair, ...]:
+def read_pairs(reply: str, count: int) -> list[Pair]:
     """Read `count` pairs from a reply: a JSON object, a list of them, or an object that holds such a list.
 
     Text around the JSON is passed over. Further pairs are left out. Raises `ValueError`.
@@ -355,19 +349,19 @@ def json_values(reply: str) -> Iterator[Any]:
         yield value
 
 
-def _pairs(value: Any, count: int) -> tuple[QuestionPair, ...]:
+def _pairs(value: Any, count: int) -> list[Pair]:
     if isinstance(value, dict):
         lists = [each for each in value.values() if isinstance(each, list)]
         value = lists[0] if len(lists) == 1 and "question" not in value else [value]
-    pairs = tuple(_pair(f"item {number}", item) for number, item in enumerate(value[:count], 1))
-    if len({normalize(pair.question) for pair in pairs}) < len(pairs):
+    pairs = [_pair(f"item {number}", item) for number, item in enumerate(value[:count], 1)]
+    if len({normalize(pair["question"]) for pair in pairs}) < len(pairs):
         raise ValueError("two of the questions are the same")
     if len(pairs) < count:
         raise ValueError(f"{len(pairs)} where {count} were asked for")
     return pairs
 
 
-def _pair(name: str, item: Any) -> QuestionPair:
+def _pair(name: str, item: Any) -> Pair:
     if not isinstance(item, dict):
         raise ValueError(f"{name} is no JSON object")
     aliases = item.get("aliases", [])
@@ -377,7 +371,8 @@ def _pair(name: str, item: Any) -> QuestionPair:
     long = too_long(answer)
     if long:
         raise ValueError(f"{name}: {long}")
-    return QuestionPair(question, answer, tuple(_text(f"{name}: an alias", alias) for alias in aliases))
+    pair: Pair = {"question": question, "answer": answer}
+    return pair | ({"aliases": [_text(f"{name}: an alias", alias) for alias in aliases]} if aliases else {})
 
 
 def _text(name: str, value: Any) -> str:

@@ -9,7 +9,6 @@ from needlework.results.report.charts import score_lines
 from needlework.results.report.section import Section, Table, filled_table, section_lines
 from needlework.results.statistics import wording
 from needlework.results.statistics.comparison import comparison
-from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, samples_for_p
 from needlework.results.statistics.panels import Tally
@@ -181,7 +180,7 @@ def _cautions(pair: comparison.Comparison) -> list[str]:
     return lines
 
 
-def task_name(family: Family) -> str:
+def task_name(family: comparison.Family) -> str:
     """`task · needle`, after the model where runs of several models are compared."""
     return one_line(" · ".join(part for part in family if part))
 
@@ -191,11 +190,8 @@ def task_sentence(task: comparison.TaskDifference) -> str:
     difference, pairs = task.whole.difference, counted(task.whole.n, "pair")
     if difference is None:
         return "no pair of scores"
-    ends = (
-        f"95 % interval {wording.interval_words(difference)}"
-        if wording.interval_words(difference)
-        else "no interval: few samples"
-    )
+    interval = wording.interval_words(difference)
+    ends = f"95 % interval {interval}" if interval else "no interval: few samples"
     return f"B - A = {wording.points1(difference.mean)} points ({ends}), n = {pairs} · {task.whole.verdict}"
 
 

@@ -135,15 +135,8 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 _MOST = 100_000  # samples; a gate that needs more gets no number
 
 
-class Evidence(Struct, frozen=True):
-    """Scores, or paired differences, with `exact_ends` or `difference_ends`: the function of their interval."""
-
-    counts: intervals.Counts
-    ends_of: Callable[[intervals.Counts, float, float], intervals.Ends]
-
-    def ends(self, error: float, growth: float = 1.0) -> intervals.Ends:
-        """The interval, had there been `growth` times as many samples; it errs by `error` on each side."""
-        return self.ends_of(self.counts, error, growth)
+EndsOf = Callable[[intervals.Counts, float, float], intervals.Ends]
+"""`exact_ends` of scores, or `difference_ends` of paired differences."""
 
 
 def error_at(look: int) -> float:
@@ -156,13 +149,15 @@ def level_of(look: int) -> float:
     return 100 * (1 - 2 * error_at(look))
 
 
-def further_samples(evidence: Evidence, decides: Callable[[float, float], bool], look: int) -> int | None:
+def further_samples(
+    counts: intervals.Counts, ends_of: EndsOf, decides: Callable[[float, float], bool], look: int
+) -> int | None:
     """Return the fewest further samples like these after which `decides(low, high)` holds at `look`.
 
     `None` where a hundred thousand would not do: the mean is at the limit.
     """
-    error, samples = error_at(look), evidence.counts.samples
-    return _fewest(lambda more: decides(*evidence.ends(error, (samples + more) / samples)))
+    error, samples = error_at(look), counts.samples
+    return _fewest(lambda more: decides(*ends_of(counts, error, (samples + more) / samples)))
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from needlework.core.errors import InputError, OneLineParser, number_from, run_command
 from needlework.core.settings import READ, READ_HELP
 from needlework.results.files.read_run import file_of_run
-from needlework.results.prompt import PromptsOfRuns
+from needlework.results.prompt import prompt_builder
 
 PREDICTIONS = ".pred.jsonl"
 RATINGS = "ratings.json"
@@ -71,7 +71,7 @@ def _serve(options: argparse.Namespace) -> None:
         raise InputError("--port", options.port, remedy) from None
     with listener:
         port = listener.getsockname()[1]
-        app = build_app(sources, rebuild=PromptsOfRuns(options.read), token=token, cookie=f"needlework-{port}")
+        app = build_app(sources, rebuild=prompt_builder(options.read), token=token, cookie=f"needlework-{port}")
         end = "" if is_chosen else f"?{PARAMETER}={token}"
         hint = f"with ?{PARAMETER}= and the token in {VARIABLE}; " if is_chosen else ""
         print(f"http://{_HOST}:{port}/{end} ({hint}this machine alone; Ctrl-C ends)", flush=True)

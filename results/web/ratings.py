@@ -146,14 +146,14 @@ def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, st
             file = f" ({answer.file.parent.name}/{answer.file.name})" if answer.model in ambiguous else ""
             models[one_line(f"{answer.model}{file}")] = answer
         sources = list(models.values())
-        texts = grouped(sorted((model, of.text) for model, of in models.items()), lambda given: given[1].strip())
+        texts = grouped(sorted((model, of.text) for model, of in models.items()), lambda pair: pair[1].strip())
         document = document_of.get(sources[0].data_key)
         group = next((answer.group for answer in sources if answer.group), "")
         yield RatedItem(
             id=name,
             question=sources[0].question,
             references=sources[0].references,
-            answers=tuple(RatedAnswer(_digest(name, text), text, dict(given)) for text, given in texts.items()),
+            answers=tuple(RatedAnswer(_digest(name, text), text, dict(pairs)) for text, pairs in texts.items()),
             document=document,
             group=_digest(group or document or name),
             trial=(sources[0].file, sources[0].id) if sources[0].id else None,

@@ -20,8 +20,8 @@ from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.results.files.csv_files import csv_text
-from needlework.results.files.json_files import read_json, results_bytes
-from needlework.results.files.read_run import load_panels
+from needlework.results.files.json_files import results_bytes
+from needlework.results.files.read_run import load_panels, read_run
 from needlework.results.prompt import StoredTrials, stored_run
 from needlework.results.records.journal import Journal, line_of, read_journal, stored_answers
 from needlework.results.records.samples import whole_run
@@ -239,7 +239,7 @@ def chance(request):
 
 def every_report(path, whole):
     """All that is ever made of a results.json, without the drawing."""
-    records = read_json(path)
+    records = read_run(path).records
     write_files(path.parent, run_report(records))
     csv_text([rescored(record, "match") for record in records])
     if records:
@@ -266,7 +266,7 @@ def resume_from(path):
 
 def test_damaged_results(run, tmp_path, chance):
     path, data = tmp_path / "results.json", (run / "results.json").read_bytes()
-    whole, few = read_json(run / "results.json"), {"schema": 1, "records": json.loads(data)["records"][:3]}
+    whole, few = read_run(run).records, {"schema": 1, "records": json.loads(data)["records"][:3]}
     usable = 0
     for _ in range(8 * ROUNDS):
         for content in (damaged(data, chance), json.dumps(swapped(few, chance)).encode()):
@@ -325,7 +325,7 @@ def test_other_systems_files(name, content, tmp_path, chance):
 
 def test_damaged_manifests(run, chance):
     manifest = json.loads((run / "manifest.json").read_bytes())
-    cells = [record.id for record in read_json(run / "results.json")]
+    cells = [record.id for record in read_run(run).records]
     made = 0
     for _ in range(30 * ROUNDS):
         spoilt = swapped({"options": manifest["options"], "suites": manifest["suites"]}, chance)

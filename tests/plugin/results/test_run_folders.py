@@ -49,9 +49,9 @@ def noting(self, name):
     return get(self, name)
 os._Environ.__getitem__ = noting
 import needlework
-from needlework.results.prompt import PromptsOfRuns
+from needlework.results.prompt import prompt_builder
 def page(run, cell):
-    print(PromptsOfRuns()(Path(run), cell).text)
+    print(prompt_builder()(Path(run), cell).text)
     return 0
 done = []
 for now in commands:

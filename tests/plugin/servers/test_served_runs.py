@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from needlework.results.merge.command import main
-from needlework.results.prompt import PromptsOfRuns
+from needlework.results.prompt import prompt_builder
 from tests.loopback import Said, honest, loopback, mixed
 from tests.native_servers import native_server, right
 
@@ -91,7 +91,7 @@ def test_lengths_are_about_what_the_provider_counts(project, provider):
     (name,) = project.json("manifest.json")["tokenizers"]
     assert "o200k_base scaled, off by" in name
     for record in project.records():  # the server is away, and what it counted is kept with the run
-        made = PromptsOfRuns()(project.runs / "r", record["id"])
+        made = prompt_builder()(project.runs / "r", record["id"])
         assert sha256(made.text.encode()).hexdigest() == record["prompt"]["sha256"]
 
 

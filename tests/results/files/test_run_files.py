@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.results.files.csv_files import COLUMNS, csv_text
-from needlework.results.files.json_files import read_json, results_bytes, write_json
+from needlework.results.files.json_files import results_bytes, write_json
+from needlework.results.files.read_run import read_run
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import clean
 from tests.results.builders import new_record, output, refusal, write_run
@@ -29,7 +30,7 @@ def read_rows(path):
 def test_json_round_trip_keeps_every_field(tmp_path):
     records = [new_record(depth=None, repeat=1), new_record(length=500), new_record(answer="四七一一", depth=12.5)]
     write_json(tmp_path / "new" / "results.json", run_report(records))
-    again = read_json(tmp_path / "new" / "results.json")
+    again = read_run(tmp_path / "new").records
 
     assert [record.length for record in again] == [500, 1000, 1000]
     assert [record.depth for record in again] == [50.0, 12.5, None]
@@ -61,7 +62,7 @@ def test_a_wrong_json_is_refused_in_one_line(tmp_path, content, message):
     path.write_text(content)
 
     with pytest.raises(InputError, match=message) as caught:
-        read_json(path)
+        read_run(path)
     assert "\n" not in str(caught.value)
 
 
@@ -105,7 +106,7 @@ def test_any_text_survives_both_reports(tmp_path, text, model):
     (tmp_path / "r.csv").write_text(csv_text([record]), encoding="utf-8")
     row = read_rows(tmp_path / "r.csv")[0]
 
-    assert read_json(tmp_path / "r.json") == [record]
+    assert read_run(tmp_path / "r.json").records == (record,)
     shown = tuple(clean(each).removeprefix("'") for each in (text, model, text))
     assert (row["answer"], row["model"], row["question"]) == shown
 

@@ -13,7 +13,7 @@ import needlework
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.evidence import DocumentIndex, check_rows
-from needlework.results.questions.make import QuestionPair, read_pairs, too_long
+from needlework.results.questions.make import read_pairs, too_long
 from needlework.scoring.plain_text import content_words
 from tests.loopback import Said, loopback
 from tests.results.builders import refusal
@@ -328,11 +328,8 @@ MOTHS = {"question": "What does the bat eat?", "answer": "moths", "aliases": ["n
     ],
 )
 def test_json_is_found_in_whatever_a_model_says_around_it(reply):
-    assert read_pairs(reply, 2) == (
-        QuestionPair("What does the owl eat?", "mice"),
-        QuestionPair("What does the bat eat?", "moths", ("night moths",)),
-    )
-    assert read_pairs('{"question": " How many? ", "answer": 1912}', 1) == (QuestionPair("How many?", "1912"),)
+    assert read_pairs(reply, 2) == [MICE, MOTHS]
+    assert read_pairs('{"question": " How many? ", "answer": 1912}', 1) == [{"question": "How many?", "answer": "1912"}]
 
 
 @pytest.mark.parametrize(
