@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from needlework.core.errors import InputError
+from needlework.core.errors import InputError, TooShortError
 from needlework.core.grid import Cell
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.trials.contexts import Trial
@@ -90,6 +90,8 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     begun = time.perf_counter()
     try:
         trial = engine.trial(cell)
+    except TooShortError as error:  # needles differ in length: `prepare` has tried one trial of each series
+        return exchange_of(engine, cell, NOT_ASKED, skipped=str(error))
     except InputError as error:
         return exchange_of(engine, cell, Response(error=ModelError("client", str(error))))
     build_s = time.perf_counter() - begun

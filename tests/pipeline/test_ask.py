@@ -1,6 +1,7 @@
 """Asking a cell, once and again, and ahead of its test; what counts and marks prove of an answer."""
 
 import asyncio
+import json
 import threading
 import time
 from dataclasses import replace
@@ -41,11 +42,25 @@ def test_a_cell_as_long_as_the_window_is_asked(tmp_path, window, asked):
     assert exchange.skipped == ("" if asked else f"length 400 is over the model's window of {window} tokens")
 
 
-def test_a_prompt_that_cannot_be_built_is_an_error_of_its_cell(tmp_path):
+def test_a_cell_too_short_for_its_own_needle_is_skipped(tmp_path):
     engine = engine_of(tmp_path, lengths="20")
     (exchange, *_others) = ask_many(engine, cells(engine))
 
+    assert exchange.skipped.startswith("--lengths: '20': template, question, needles and one sentence need more")
+    assert (exchange.error_kind, exchange.trial) == (None, None)
+
+
+def test_a_question_on_the_only_document_is_an_error_of_its_cell(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "mill.txt").write_text("The mill was built in 1791. " * 20)
+    row = {"question": "When was the mill built?", "answer": "1791", "answer_doc": "mill.txt"}
+    (tmp_path / "questions.json").write_text(json.dumps({"0": row}))
+    files = {"documents": str(tmp_path / "docs"), "questions": str(tmp_path / "questions.json")}
+    engine = engine_of(tmp_path, preset="own-documents", task="doc_position", lengths="4000", **files)
+    exchange = ask(engine, cells(engine)[0])
+
     assert exchange.error_kind == "client"
+    assert "has no other documents for question q0" in exchange.response.error.message
     assert exchange.trial is None
 
 
