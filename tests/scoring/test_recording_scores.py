@@ -70,6 +70,17 @@ def test_what_the_rules_cannot_tell_goes_to_the_judge(replies, verdict, value):
     assert "cannot be told" in score.why
 
 
+def test_scores_compare_with_numbers():
+    assert FOUND >= 0.9
+    assert PARTIAL < 0.9
+    assert WRONG == 0
+    assert PARTIAL != 0.4
+    assert FOUND > PARTIAL
+    assert WRONG <= WRONG
+    assert Score(0.5, "partial") == PARTIAL
+    assert Score(0.5, "wrong") != PARTIAL
+
+
 def test_the_scorer_is_the_tests_else_the_suites_else_match():
     assert score_exchange(Exchange()).scorer == "match"
     assert score_exchange(Exchange(scorer="cdme")).scorer == "cdme"

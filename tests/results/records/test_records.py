@@ -9,6 +9,7 @@ from needlework.core.grid import parse_id
 from needlework.core.record import Record, decode_record, encode_record, label_parts, read_record, record_of
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import PUBLISHED_TASKS
+from needlework.results.records.manifest import with_known
 from needlework.results.records.run_folder import check_run_file, run_folder
 from needlework.results.records.samples import (
     began,
@@ -194,6 +195,14 @@ def test_a_server_that_refuses_a_prompt_that_fits_is_no_window():
     assert not refused(window=None), "a window that nobody knows"
     assert not refused(latency_s=None), "never sent"
     assert not refused(outcome="found")
+
+
+def test_a_session_adds_to_the_facts_that_earlier_ones_learnt():
+    known = {"models": {"a": {"window": 8192, "dtype": "fp32"}, "gone": {"window": 5}}}
+
+    assert with_known(known, {"models": {"a": {"window": None, "dtype": "bf16"}}}) == {
+        "models": {"a": {"window": 8192, "dtype": "bf16"}, "gone": {"window": 5}}
+    }
 
 
 def test_a_file_of_a_run_is_no_link_out_of_its_folder(tmp_path):

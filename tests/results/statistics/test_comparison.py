@@ -296,18 +296,25 @@ def test_one_model_in_two_kinds_of_numbers_is_refused(first, second, words):
 def test_what_two_sessions_of_a_run_know_otherwise_is_a_change_and_what_one_does_not_know_is_none():
     before = {"corpora": {"c/en": {"sha256": "a"}, "d/en": {}}, "models": {"m": {"window": None, "dtype": "fp32"}}}
     harmless = dict.fromkeys(("server", "window_source", "server total_slots", "kernels"), "y")
-    facts = {"window": 8, "dtype": "fp32", "server model_path": "m.gguf", "calibration chat user": "exact, +0"}
+    facts = {
+        "window": 8,
+        "dtype": "fp32",
+        "server model_path": "m.gguf",
+        "calibration chat user": "exact, +0",
+        "calibration raw": "exact +0",
+    }
     now = {"corpora": {"c/en": {"sha256": "b"}}, "models": {"m": facts | harmless}}
     other = {
         "window": 4,
         "server model_path": "q4.gguf",
         "calibration chat user": "failed: a short request",
+        "calibration raw": "exact +23",
         "server": "z",
     }
 
     assert changed_parts(before, now) == ["corpora c/en: sha256 a / b"]
     assert changed_parts(now, {"models": {"m": other}}) == [
-        "models m: server model_path m.gguf / q4.gguf, window 8 / 4"
+        "models m: calibration raw exact +0 / exact +23, server model_path m.gguf / q4.gguf, window 8 / 4"
     ]
     for part in ("tokenizers", "prompts", "embedders"):
         assert changed_parts({part: {"t": "1"}}, {part: {"t": "2"}}) == [f"{part} t: 1 / 2"]
