@@ -14,10 +14,12 @@ from needlework.results.records.run_folder import check_run_file, run_folder
 from needlework.results.records.samples import (
     began,
     by_test,
+    common_window,
     latest_of_each,
     name_of_test,
     refused_below_window,
     step_of,
+    windows_of,
 )
 from tests.results.builders import new_record
 
@@ -195,6 +197,14 @@ def test_a_server_that_refuses_a_prompt_that_fits_is_no_window():
     assert not refused(window=None), "a window that nobody knows"
     assert not refused(latency_s=None), "never sent"
     assert not refused(outcome="found")
+
+
+def test_windows_are_read_from_a_manifest():
+    both = [new_record(model="m"), new_record(model="k")]
+
+    assert windows_of({"models": {"a": {"window": 8192}, "b": {"window": None}, "c": 5}}) == {"a": 8192}
+    assert common_window({"m": 8, "k": 8}, both) == 8
+    assert common_window({"m": 8, "k": 9}, both) is None
 
 
 def test_a_session_adds_to_the_facts_that_earlier_ones_learnt():

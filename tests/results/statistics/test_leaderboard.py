@@ -21,9 +21,9 @@ def records(outcome, tasks=("niah",), **fields):
     return [record for task in tasks for record in records_of(outcome, **{"task": task} | fields)]
 
 
-def run_of(name, outcome=_found, *, why="", suite=None, **fields):
+def run_of(name, outcome=_found, *, suite=None, **fields):
     manifest = {"suites": [{"task": "niah", **suite}]} if suite else {}
-    return model_run(name, reversed(records(outcome, model=name, **fields)), why=why, manifest=manifest)
+    return model_run(name, reversed(records(outcome, model=name, **fields)), manifest=manifest)
 
 
 def model_run(name, records, **fields):
