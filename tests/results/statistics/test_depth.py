@@ -57,6 +57,22 @@ def test_shapes_are_named(trials_of, label, scores):
     assert depth_effect([trial._replace(sample=trial.sample + 7) for trial in trials]) == effect, "nor do names"
 
 
+def test_a_gentle_slope_is_no_hole(trials_of):
+    """Where a named shape fits better than every window, it names the effect, however near a window comes."""
+    for seed in (3, 8, 11):
+        assert depth_effect(curve(trials_of, np.linspace(0.8, 0.4, 11), 20, seed)).label == "falling"
+
+
+def test_the_largest_difference_of_random_depths_is_agresti_and_caffos(trials_of):
+    """A hit and a miss are added to each side: 20 of 22 inside each fifth, 77 of 82 outside."""
+    depths = (10.0, 30.0, 50.0, 70.0, 90.0)
+    trials = trials_of((1000, depths[at % 5], at, float(at >= 5)) for at in range(100))
+    inside, outside = 20 / 22, 77 / 82
+    variance = inside * (1 - inside) / 22 + outside * (1 - outside) / 82
+
+    assert depth_effect(trials).bound == pytest.approx(outside - inside + 1.644854 * variance**0.5)
+
+
 @pytest.mark.parametrize(
     ("depths", "count", "ends"), [(TENTHS, 113, (3, 3, 4)), ((0.0, 25.0, 50.0, 75.0, 100.0), 23, (1, 1, 2))]
 )

@@ -55,6 +55,7 @@ def test_absent_arms_are_twins_of_the_same_question_in_another_task():
     records = [asked(q, o) for q, o in enumerate(present)]
     records += [asked(q, o, task="doc_absent", arm="absent") for q, o in enumerate(absent)]
     records += [asked(q, "wrong", task="doc_absent", arm="near") for q in range(4)]
+    records += [asked(q, "wrong", task="doc_size") for q in range(4)]  # the search asks them at the same length
     records += [asked(0, length=4000), asked(0, arm="bm25")]  # no twins of these
     arms = scores_of(records).absent
     sizes = [
