@@ -3,8 +3,10 @@
 import json
 import re
 import socket
+import sys
 from importlib.util import find_spec
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -279,6 +281,23 @@ def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"--embedder: 'st:.*': sentence-transformers cannot load it"):
         load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path).embed(["a"], False)
+
+
+def test_questions_are_embedded_as_such_and_chunks_above_the_models_window_are_marked(tmp_path, monkeypatch):
+    model = SimpleNamespace(
+        max_seq_length=2,
+        tokenizer=lambda texts, **_: {"input_ids": [text.split() for text in texts]},
+        encode_document=lambda texts, **_: np.array([[len(text), 1.0] for text in texts]),
+        encode_query=lambda texts, **_: np.array([[-1.0, len(text)] for text in texts]),
+    )
+    library = SimpleNamespace(SentenceTransformer=lambda *_, **__: model)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    (tmp_path / "config.json").write_text("{}")
+    embedder = load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
+
+    short, long = embedder.embed(["pear tree", "three pear trees"], False)
+    assert [(each.vector.tolist(), each.cut) for each in (short, long)] == [([9, 1], False), ([16, 1], True)]
+    assert embedder.embed(["pear"], True)[0].vector.tolist() == [-1, 4]
 
 
 FILLER = "Nothing happened that day, and nobody wrote it down. "
