@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import needlework
+from needlework.__main__ import COMMANDS
 from needlework.autoload import asks_for_benchmarks
 from needlework.haystack_fixtures.corpora.corpus import PACKAGES as TEXTS
 from needlework.models import checkpoints, specs
@@ -180,3 +181,17 @@ def test_a_reader_that_stops_early_ends_the_command_quietly():
     command = f"{sys.executable} -m needlework --help | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words", [*((name,) for name in COMMANDS), ("score", "mrcr"), ("questions", "check")], ids=" ".join
+)
+def test_help_describes_the_command(words, capsys):
+    with pytest.raises(SystemExit):
+        needlework.main([*words, "--help"])
+
+    about = [
+        part for part in capsys.readouterr().out.split("\n\n")[1:] if not part.startswith(("positional", "options"))
+    ]
+    assert about, "no description stands below the usage"
+    assert len(about[0].partition("`: ")[2] or about[0]) > 25
