@@ -15,7 +15,7 @@ WINDOW = 600  # tokens; the bench's shorter prompts fit, the longer ones do not
 _SYSTEM = "--system-prompt=You are a careful librarian. Quote the document exactly, never guess, and keep it short."
 _TWELVE = ("--depths=0:100:6",)
 _THINKS = ("--lengths=600,900", "--thinking-budget=200")
-_IMPATIENT = ("--timeout=2", "--retries=1")
+_IMPATIENT = ("--timeout=4", "--retries=1")
 _CANARY = ("--canary",)
 _STRICT = ("--strict-model",)
 _WHOLE = ("--model-arg=stream=false",)
@@ -159,7 +159,7 @@ _FIRST_LIST = (
           _server_error("protocol", None)),
     Fault(30, "slow_stream", "endless trickle for longer prompts",
           Behaviour(send=delivery.for_longer_prompts(WINDOW, delivery.trickles)), _server_error("timeout", None),
-          ("--timeout=1.5", "--retries=0", "--answer-budget=40")),
+          ("--timeout=4", "--retries=0", "--answer-budget=40")),
 )  # fmt: skip
 
 _OURS = (

@@ -85,7 +85,7 @@ def trickles(sent, _):
         whole = pieces[0]
         size = -(-len(whole) // 10)
         pieces = tuple(whole[at : at + size] for at in range(0, len(whole), size))
-    return replace(sent, pieces=pieces, pause_s=0.6)
+    return replace(sent, pieces=pieces, pause_s=2.0)
 
 
 def stops_early(sent, turn):
