@@ -95,7 +95,7 @@ def records_in(content: object, path: Path) -> list[Record]:
         try:
             records.append(record_of(fields))
         except ValueError as error:
-            raise InputError("results file", path, f"record {number} is none: {error}") from None
+            raise InputError("results file", path, f"record {number} is damaged: {error}") from None
     return records
 
 

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct, structs, to_builtins
+from msgspec import structs, to_builtins
 
 from needlework.core.record import NeedleFacts, Record
 from needlework.results.html.page import page, percent_number, script_json, shown, without_marks
@@ -40,45 +40,32 @@ class TrialDetails(NamedTuple):
     drop_rank: int
 
 
-class PackedDetails(Struct, frozen=True):
-    """The details that fit: `dropped` of `trials` are left out; texts are cut to `limit` characters."""
-
-    packed: str
-    trials: int
-    dropped: int
-    limit: int
-
-    def notice(self, limit_bytes: int) -> list[str]:
-        """Return one line on what the page leaves out; empty if it is nothing."""
-        missing = []
-        if self.dropped:
-            missing.append(f"details of {self.dropped:,} of {self.trials:,} trials, those that were found first")
-        if self.limit < _TEXT:
-            missing.append(f"what is longer than {self.limit:,} characters in texts")
-        why = f"to keep the page below {limit_bytes / 1e6:g} MB; scores are complete, and results.json has everything"
-        return [f"Left out: {'; '.join(missing)} ({why})."] if missing else []
-
-
 def page_with_trials(
     template: str, title: str, data: Mapping[str, Any], trials: Sequence[TrialDetails], limit_bytes: int, **more: Any
 ) -> str:
     """Return the page with as many of the trials (in reading order) as it has room for; `more`: as of `page`."""
     room = limit_bytes - len(page(template, title, data, **more).encode()) - _NOTICE_BYTES
-    packed = fit(trials, room)
-    return page(template, title, data, details=packed.packed, notice=packed.notice(limit_bytes), **more)
+    packed, left_out = _packed_to_fit(trials, room)
+    why = f"to keep the page below {limit_bytes / 1e6:g} MB; scores are complete, and results.json has everything"
+    notice = [f"Left out: {'; '.join(left_out)} ({why})."] if left_out else []
+    return page(template, title, data, details=packed, notice=notice, **more)
 
 
-def fit(trials: Sequence[TrialDetails], room: int) -> PackedDetails:
-    """Pack as many of `trials` (in reading order) as `room` bytes can hold."""
-    limit, rows = _TEXT, _rows(trials, range(len(trials)), _TEXT, room)
+def _packed_to_fit(trials: Sequence[TrialDetails], room: int) -> tuple[str, list[str]]:
+    """Pack as many of `trials` (in reading order) as `room` bytes can hold; also what is left out, in words."""
+    rows = _rows(trials, range(len(trials)), _TEXT, room)
     packed = _packed(rows)
-    if len(rows) < len(trials) or len(packed) > room:
-        limit, rows = _SHORT_TEXT, _rows(trials, _last_dropped_first(trials), _SHORT_TEXT, room)
-        while rows and len(packed := _packed(rows)) > room:
-            # Fewer trials in proportion, and 2 % less: fewer are compressed a little less.
-            fewer = min(len(rows) - 1, int(len(rows) * room / len(packed) * 0.98))
-            rows = dict(list(rows.items())[:fewer])
-    return PackedDetails(packed if rows else "", len(trials), len(trials) - len(rows), limit)
+    if len(rows) == len(trials) and len(packed) <= room:
+        return packed, []
+    rows = _rows(trials, _last_dropped_first(trials), _SHORT_TEXT, room)
+    while rows and len(packed := _packed(rows)) > room:
+        # Fewer trials in proportion, and 2 % less: fewer are compressed a little less.
+        fewer = min(len(rows) - 1, int(len(rows) * room / len(packed) * 0.98))
+        rows = dict(list(rows.items())[:fewer])
+    dropped = len(trials) - len(rows)
+    trials_words = f"details of {dropped:,} of {len(trials):,} trials, those that were found first"
+    texts = f"what is longer than {_SHORT_TEXT:,} characters in texts"
+    return packed if rows else "", [*[trials_words] * bool(dropped), texts]
 
 
 def _rows(trials: Sequence[TrialDetails], order: Sequence[int], limit: int, room: int) -> dict[int, str]:

@@ -218,7 +218,9 @@ def _run(options: argparse.Namespace) -> int:
     names = ("RIVAL" if options.rival else "PREDICTIONS", "--rival-model")
     rival = predictions.read_answers(options.rival or options.predictions, options.rival_model, names)
     if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
-        raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
+        raise InputError(
+            names[0], rival.path, f"{ours.model} would be compared with itself: name another file or model"
+        )
     matched = match(ours, rival)
     with closing(ask.open_asked(options, "judge")) as judge:
         questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]

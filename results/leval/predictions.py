@@ -81,7 +81,7 @@ def find_files(paths: Sequence[Path], task: str | None) -> tuple[dict[Path, Leva
                 remedy = f"is not called TASK{SUFFIX}, with rows for {', '.join(SCORED)}: rename it, or give --task"
                 raise InputError(_ARGUMENT, path, remedy)
     if not tasks:
-        raise InputError(_ARGUMENT, paths[0], f"no TASK{SUFFIX} in it: give a folder or file that has ({_EXPORT})")
+        raise InputError(_ARGUMENT, paths[0], f"holds no TASK{SUFFIX}: give files of predictions ({_EXPORT})")
     return tasks, unscored
 
 

@@ -34,7 +34,7 @@ def check_run(settings: Settings, folder: Path) -> list[Gate]:
     if settings.power is not None:
         parse_power(settings.power)
         if not settings.plan:
-            raise InputError(POWER, settings.power, "is told before a run: give --plan too")
+            raise InputError(POWER, settings.power, "says before a run what it would show: give --plan too")
     check_cap(SpendingCap(settings.max_cost, settings.max_tokens), settings.price, settings.model)
     _check_scorers(settings)
     _check_adaptive(settings, folder)

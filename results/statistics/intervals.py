@@ -148,13 +148,8 @@ class Interval(Struct, frozen=True):
     samples: int
 
 
-def score_interval(scores: Sequence[float], samples: Sequence[Hashable]) -> Interval | None:
-    """Return the 95 % interval of the mean of `scores` (0..1); `None` below two samples. `samples`: of each score."""
-    return interval_of(counts_of(scores, samples))
-
-
 def interval_of(counts: Counts) -> Interval | None:
-    """The 95 % interval of counted scores; `None` below two samples."""
+    """The 95 % interval of the mean of counted scores; `None` below two samples."""
     if counts.samples < NEEDED:
         return None
     return Interval(*exact_ends(counts), counts.samples)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import grouped, without_controls
-from needlework.results.statistics.intervals import Interval, counts_of, interval_of, score_interval
+from needlework.results.statistics.intervals import Interval, counts_of, interval_of
 from needlework.results.style import natural
 
 OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
@@ -48,7 +48,7 @@ def rate_of(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
     """The mean of values 0..1 with its interval; `clusters`: groups of dependent values."""
     if not values:
         return Rate(None)
-    mean, interval = fsum(values) / len(values), score_interval(values, clusters)
+    mean, interval = fsum(values) / len(values), interval_of(counts_of(values, clusters))
     low, high = (interval.low, interval.high) if interval else (None, None)
     return Rate(mean, low, high, len(values))
 

@@ -174,7 +174,7 @@ async def _form_of(request: Request) -> FormFields:
         fields = parse_qsl(body, keep_blank_values=True, max_num_fields=100_000, errors="replace")
         return FormFields([(name, text.replace("\r\n", "\n")) for name, text in fields])
     except (ValueError, ClientDisconnect):
-        raise InputError("form", "", "is none, or more than a page may send") from None
+        raise InputError("form", "", "cannot be read, or is longer than a page may send: load the page again") from None
 
 
 async def _set_name(request: Request) -> Response:

@@ -117,7 +117,7 @@ def test_smaller_windows_stand_first_with_those_they_are_compared_with_and_fail_
         ({}, ["folder"], "has no results.json"),
         ({}, ["empty.json"], "is empty: give a run's folder"),
         ({}, ["none.json"], "holds no trials"),
-        ({}, ["other.json"], "record 1 is none: Object missing required field `model`"),
+        ({}, ["other.json"], "record 1 is damaged: Object missing required field `model`"),
         ({"seed": 1}, [], "compare: runs: 'a and b': they have no trial in common: seed 0 / 1\n"),
         ({"prompt": "q"}, [], "A and B without a readable manifest.json"),
         ({}, ["--format", "gif"], "gif"),

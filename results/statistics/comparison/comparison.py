@@ -256,8 +256,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     each is compared with itself. No p is adjusted. Raises `ValueError` where the runs cannot be joined.
     """
     a, b = joined(*_comparable(first, second))
-    order = sorted(a.keys() | b.keys(), key=lambda at: (_panel_of(at[0]), *identity_order(at)[1:], at[0]))
-    trials = tuple(_paired(at, a.get(at), b.get(at)) for at in order)
+    trials = tuple(_paired(at, a.get(at), b.get(at)) for at in sorted(a.keys() | b.keys(), key=_reading_order))
     both = [(x, y, trial.scores) for trial in trials for x, y in [trial.records] if x is not None and y is not None]
     missing = Counter((one is None, other is None) for _, _, (one, other) in both)
     prompts = [prompts_match(x, y) for x, y, _ in both]
@@ -393,10 +392,9 @@ def prompts_match(first: Record, second: Record) -> bool | None:
     return hashes[0] == hashes[1] if all(hashes) else None
 
 
-def identity_order(at: Identity) -> tuple[Family, int, tuple[bool, float], int, int]:
-    """Sort key of identities."""
+def _reading_order(at: Identity) -> tuple[object, ...]:
     family, length, depth, repeat, seed = at
-    return family, length, depth_order(depth), repeat, -1 if seed is None else seed
+    return _panel_of(family), length, depth_order(depth), repeat, -1 if seed is None else seed, family
 
 
 def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:

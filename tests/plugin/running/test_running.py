@@ -255,7 +255,7 @@ WRONG = [
     (("--top-up=5",), "--top-up: '5'"),
     (("--baseline=x",), "--baseline: 'x': is compared by a gate alone"),
     (("--top-up=-1",), "--top-up: '-1': give a whole number"),
-    (("--power=drop=0.1",), "--power: 'drop=0.1': is told before a run: give --plan too"),
+    (("--power=drop=0.1",), "--power: 'drop=0.1': says before a run what it would show: give --plan too"),
     (("--plan", "--power=fall=0.1"), "write drop=0.05"),
     (("--adaptive=some",), "--adaptive: 'some': use one of quick, normal, careful"),
     (("--adaptive", "--shard=1/2"), "--adaptive: 'normal': does not go with --shard"),

@@ -53,8 +53,8 @@ def test_json_never_has_nan():
         ("[1, 2]", "no list of records"),
         ('{"records": 3}', "no list of records"),
         ('{"schema": 99, "records": []}', "update Needlework"),
-        ('{"schema": 1, "records": [3]}', "record 1 is none: Expected `object`, got `int`"),
-        ('{"schema": 1, "records": [{"model": "m"}]}', "record 1 is none: Object missing required field `task`"),
+        ('{"schema": 1, "records": [3]}', "record 1 is damaged: Expected `object`, got `int`"),
+        ('{"schema": 1, "records": [{"model": "m"}]}', "record 1 is damaged: Object missing required field `task`"),
     ],
 )
 def test_a_wrong_json_is_refused_in_one_line(tmp_path, content, message):

@@ -301,7 +301,7 @@ def test_input_that_cannot_be_judged(both, write, tmp_path, capsys, monkeypatch)
         ((tmp_path / "none", rival, mock), "PREDICTIONS: "),
         ((tmp_path, rival, mock), "of a run: needlework leval-export RUN writes them"),
         ((ours, rival, "--judge=openai:x"), "or another server: --judge-base-url URL"),
-        ((ours, ours, mock), "would be their own rival"),
+        ((ours, ours, mock), "would be compared with itself"),
         ((ours, stranger, mock), "has no question of"),
         ((ours, several, mock), "give --rival-model, one of a, b"),
         ((ours, rival, mock, "--rival-model=c"), "--rival-model: 'c'"),

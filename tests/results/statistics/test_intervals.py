@@ -15,8 +15,8 @@ from needlework.results.statistics.intervals import (
     detectable_drop,
     drop_power,
     exact_ends,
+    interval_of,
     samples_needed,
-    score_interval,
 )
 from needlework.results.statistics.paired import Difference, difference_ends, holm, mean_difference, sign_flip_p
 from tests.results.builders import clopper_pearson
@@ -82,7 +82,7 @@ def test_what_must_always_hold(trials):
 )
 def test_one_trial_of_each_sample_is_as_published(hits, n, low, high):
     """Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81 of 263, 15 of 148."""
-    interval = score_interval([1.0] * hits + [0.0] * (n - hits), range(n))
+    interval = interval_of(counts_of([1.0] * hits + [0.0] * (n - hits), range(n)))
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
     assert interval.samples == n
 
