@@ -15,7 +15,10 @@ from needlework.results.statistics.panels import Tally
 from needlework.results.style import NONE, counted, length_label, length_labels, one_line, percent1
 
 LOSSES = "losses as misses"
-_P_DECIDES = "p and the 95 % interval disagree, and p decides: its test assumes no distribution, and allows for several"
+_P_DECIDES = (
+    "p and the 95 % interval disagree, and p decides: the interval (Student's t) assumes a distribution of scores, p"
+    " (sign flips, adjusted by Holm) does not"
+)
 PARTS_SHOWN = 4  # of what differs; the rest is counted
 
 
@@ -123,7 +126,7 @@ def _run_notes(runs: Sequence[comparison.ComparedRun]) -> list[str]:
                 f"{one_line(run.name)} is worse in {', '.join(task_name(task.family) for task in run.worse_tasks)}"
             )
     against = [one_line(run.name) for run in runs if run.pair and run.pair.whole.contradicts_interval]
-    lines += [f"{', '.join(against)}: {_P_DECIDES} runs"] * bool(against)
+    lines += [f"{', '.join(against)}: {_P_DECIDES}"] * bool(against)
     few = [(one_line(run.name), run.pair.whole.tests) for run in runs if run.pair and run.verdict == "undetermined"]
     if few:
         needed = max(samples_for_p(LEVEL / tests) for _, tests in few)
@@ -172,7 +175,7 @@ def _cautions(pair: comparison.Comparison) -> list[str]:
             samples = counted(difference.clusters, "sample")
             lines.append(f"caution: {name}: from {samples}; a verdict takes {FEWEST_FOR_P}")
     against = [task_name(task.family) for task in pair.tasks if task.whole.contradicts_interval]
-    lines += [f"{', '.join(against)}: {_P_DECIDES} tasks"] * bool(against)
+    lines += [f"{', '.join(against)}: {_P_DECIDES}"] * bool(against)
     if pair.scorers_differ:
         lines.append(f"caution: {pair.scorers_differ} pairs were judged by different scorers")
     if pair.prompts_unknown:
