@@ -178,6 +178,7 @@ class WaitingAnswers:
         self._path = folder / WAITING_FILES.replace("*", str(os.getpid()))
         self._turn = threading.Lock()
         self._file: FileIO | None = None
+        self._is_torn = False
         self._closed = False
 
     def append(self, answer: Record) -> None:
@@ -188,9 +189,9 @@ class WaitingAnswers:
                 if self._file is None:
                     self._file = FileIO(self._path, "a+")
                     _cut_torn_tail(self._file)
-                # A full disk may tear a line; the line feed ends it, so that the next one is whole.
-                if self._file.write(line) < len(line):
-                    self._file.write(b"\n")
+                # A full disk may tear a line: the next one begins with a line feed, so that it is whole.
+                line = b"\n" + line if self._is_torn else line
+                self._is_torn = self._file.write(line) < len(line)
 
     def close(self) -> None:
         """Close the file, and ignore later answers: requests may end after the run."""

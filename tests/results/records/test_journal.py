@@ -4,6 +4,7 @@ import errno
 import fcntl
 import json
 import os
+import resource
 from contextlib import closing
 from dataclasses import replace
 from types import SimpleNamespace
@@ -136,6 +137,20 @@ def test_an_answer_is_found_by_its_key(tmp_path):
     assert line.timing.worker == "gw0"
     assert recorded_response(stored.record) == Response("It is 42.", prompt_tokens=9, latency_s=0.5)
     assert (stored.record.prompt, stored.replayed) == (PromptFacts(tokens=9), False)
+
+
+def test_an_answer_that_a_full_disk_cuts_off_does_not_take_the_next_one_with_it(tmp_path):
+    cut, whole = (unscored_record(exchange(key, "It is 42. " * 50), **NAMES) for key in "ab")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with closing(WaitingAnswers(tmp_path)) as answers:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, limit[1]))
+        try:
+            answers.append(cut)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        answers.append(whole)
+
+    assert [record.key for record in read_waiting(tmp_path)] == ["b"]
 
 
 def test_a_clean_end_drops_answers_and_of_earlier_sessions_only_those_in_the_journal(tmp_path):
