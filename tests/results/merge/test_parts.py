@@ -167,7 +167,9 @@ def test_shards_without_a_folder_have_a_line(tmp_path, capsys):
 def test_the_command_prints_lines_or_json(tmp_path, capsys):
     run = str(write(tmp_path / "r", [record(0)]))
     assert main([run]) == 0
-    assert "killed? the same command goes on" in capsys.readouterr().out, "silent for long"
+    _head, line = capsys.readouterr().out.splitlines()
+    assert line.startswith("r     1 of 4 (25 %)  0       1.0       3:00  last answer ")
+    assert line.endswith(" ago: killed? the same command goes on"), "silent for long"
     assert main([run, "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert (content["done"], content["expected"], content["parts"][0]["name"]) == (1, 4, "r")
