@@ -249,6 +249,13 @@ def folded(text: str, width: int, indent: str = "  ") -> list[str]:
     return lines
 
 
+def folded_command(label: str, words: Sequence[str], width: int) -> list[str]:
+    """Break a command behind its label as `folded` does, so that a shell reads the lines as one command."""
+    unbroken = " ".join(word.replace(" ", "\0") for word in words)
+    *lines, last = (line.replace("\0", " ") for line in folded(f"{label}{unbroken}", width - 2))
+    return [*(f"{line} \\" for line in lines), last]
+
+
 def broken(text: str, width: int) -> list[str]:
     """Break at ` · ` into lines of at most `width` columns, and at spaces where that is not enough."""
     lines: list[str] = []

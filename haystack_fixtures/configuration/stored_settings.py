@@ -123,6 +123,21 @@ def safe_value(option: Option, value: str, places: Places) -> str:
     return folder
 
 
+def paths_to_name(settings: Settings, places: Places) -> list[str]:
+    """The paths that prompts are made of and `confined` refuses until the user names them (`--read`)."""
+    paths: dict[str, None] = {}
+    for table in (structs.replace(settings, judge_prompt=None, baseline=None), *settings.suites):
+        for key, value in structs.asdict(table).items():
+            read = _FILES.get(_OF_OPTIONS[key].key) if key in _OF_OPTIONS and key != "embedder" else None
+            file = read(value) if read and isinstance(value, str) else None
+            if file is None or (file.or_name and _is_name(file.path, places)):
+                continue
+            full = (places.start or places.run) / Path(file.path).expanduser()
+            if not full.resolve().is_relative_to(places.run.resolve()):
+                paths[str(full)] = None
+    return list(paths)
+
+
 def _is_name(path: str, places: Places) -> bool:
     """Whether a value is no path, neither from where the run was started nor from here."""
     if path.startswith((".", "/", "~")) or "\\" in path or ".." in Path(path).parts:

@@ -282,6 +282,12 @@ def fitted(inner: TiktokenTokenizer, text: str, tokens: int, kind: str, known: M
     return round(high, 4)
 
 
+_ACCEPTED = (
+    "use a folder with a tokenizer.json, an OpenAI model name, tiktoken:cl100k_base or tiktoken:o200k_base, gguf:FILE,"
+    " smollm2, or server (its own counter)"
+)
+
+
 def load_tokenizer(spec: str) -> Tokenizer:
     """Load `tiktoken:NAME`, a bare OpenAI encoding or model name, or a folder with a `tokenizer.json`.
 
@@ -289,18 +295,17 @@ def load_tokenizer(spec: str) -> Tokenizer:
     """
     if spec.startswith("tiktoken:"):
         return tiktoken_tokenizer(spec.removeprefix("tiktoken:"))
-    with suppress(OSError, ValueError, RuntimeError):  # no name of a folder: too long, with a NUL, ~nobody
-        if (folder := Path(spec).expanduser()).is_dir():
+    with suppress(OSError, ValueError, RuntimeError):  # no name of a path: too long, with a NUL, ~nobody
+        path = Path(spec).expanduser()
+        if path.is_dir():
             from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
 
-            return folder_tokenizer(folder)
+            return folder_tokenizer(path)
+        if path.exists():
+            raise InputError("--tokenizer", spec, f"is a file, no folder: {_ACCEPTED}")
     if "/" in spec or "\\" in spec or spec.startswith((".", "~")):
         raise InputError("--tokenizer", spec, "there is no such folder")
     try:
         return tiktoken_tokenizer(spec)
     except InputError:
-        remedy = (
-            "use a folder with a tokenizer.json, an OpenAI model name, tiktoken:cl100k_base or tiktoken:o200k_base,"
-            " gguf:FILE, smollm2, or server (its own counter)"
-        )
-        raise InputError("--tokenizer", spec, remedy) from None
+        raise InputError("--tokenizer", spec, _ACCEPTED) from None

@@ -1,16 +1,23 @@
 """A run in a terminal: heatmaps, tables, last lines; and in Markdown."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from itertools import compress
+from pathlib import Path
+from shlex import quote
 from textwrap import shorten
 from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
 
+from needlework.core.errors import InputError
 from needlework.core.record import Record
+from needlework.core.settings import READ, Places
+from needlework.haystack_fixtures.configuration.stored_settings import paths_to_name
 from needlework.results import style
+from needlework.results.records.manifest import settings_of, start_of
 from needlework.results.records.samples import grouped, refused_below_window
 from needlework.results.report.adaptive import adaptive_lines
 from needlework.results.report.charts import panel_heatmap
@@ -173,7 +180,20 @@ def next_line(report: RunReport, folder: str) -> str:
     again = retry_words(report.records, report.facts.name if report.facts else "")
     line = f"next: {again}{'; ' if again else ''}open {folder}/report.html (a click on a cell shows its answers)"
     missed = first_miss(report)
-    return line if missed is None else f"{line}; needlework prompt {folder} {missed} prints what the model saw"
+    if missed is None:
+        return line
+    return f"{line}; {' '.join(_prompt_words(report, folder, missed))} prints what the model saw"
+
+
+def _prompt_words(report: RunReport, folder: str, cell: str) -> list[str]:
+    """The words of the command that prints the prompt of a cell, with the user's own files that it is made of."""
+    named: list[str] = []
+    with suppress(InputError):
+        manifest = report.facts.manifest if report.facts else {}
+        places = Places(Path(folder).resolve(), start_of(manifest))
+        paths = paths_to_name(settings_of(manifest), places)
+        named = [word for path in paths for word in (READ, style.relative(Path(path)))]
+    return ["needlework", "prompt", *map(quote, (folder, cell, *named))]
 
 
 def first_miss(report: RunReport) -> str | None:
@@ -265,7 +285,7 @@ def _report_lines(report: RunReport, headline: Headline, folder: str, width: int
     lines = style.folded(f"report: {folder}/report.html{more}", width, "")
     missed = first_miss(report)
     if missed is not None and not quiet:
-        lines += style.folded(f"what the model saw: needlework prompt {folder} {missed}", width)
+        lines += style.folded_command("what the model saw: ", _prompt_words(report, folder, missed), width)
     if headline.next_run and not quiet:
         lines += style.folded(f"next: {style.fit(headline.next_run, 200)}", width)
     yield from ((line, "") for line in lines)

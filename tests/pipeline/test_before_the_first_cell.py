@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from needlework.core.errors import InputError
+from needlework.core.grid import left_out
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
@@ -34,6 +35,46 @@ def test_the_budget_that_is_told_fits_every_answer_of_the_run(tmp_path):
     prepare_run(tmp_path, told[1])
     with pytest.raises(InputError, match=f"use at least {told[1]}"):
         prepare_run(tmp_path, str(int(told[1]) - 1))
+
+
+def misfits_of(folder, **given):
+    settings = resolve_settings(given | {"model": ["mock:perfect"], "tokenizer": "cl100k_base"}, {}, folder)
+    engine = Engine(settings, folder, workers=1, tasks=TASKS)
+    cells = [cell for series in grid(settings) for cell in series.cells]
+    misfits = prepare(engine, cells)
+    short = {(misfit.of, misfit.length) for misfit in misfits}
+    for cell in cells:
+        if (f"{cell.task} {cell.needle}", cell.length) not in short:
+            engine.builder(cell).build(engine.series_of(cell).suite, cell)
+    return misfits
+
+
+@pytest.mark.parametrize("task", ["parallel", "state_where"])
+def test_the_length_that_is_told_fits_every_repeat_and_depth(tmp_path, task):
+    given = {"task": task, "repeats": "12", "depths": "0:100:9"}
+    with pytest.raises(InputError, match="use at least") as caught:
+        misfits_of(tmp_path, lengths="100", **given)
+    least = int(re.search(r"use at least (\d+)", str(caught.value))[1])
+    assert misfits_of(tmp_path, lengths=str(least), **given) == ()
+    assert max(misfit.least for misfit in misfits_of(tmp_path, lengths=str(least - 1), **given)) == least
+
+
+def test_the_length_that_is_told_for_documents_fits_all_questions_and_what_is_left_out_is_named(tmp_path):
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    for n in range(40):
+        more = f"In year {n} the mill of town {n} sold flour. " * (30 if n == 0 else 12)
+        (folder / f"town{n}.txt").write_text(f"Town {n} was founded by Niamh {n}. {more}")
+    rows = {
+        str(n): {"question": f"Who founded {n}?", "answer": f"Niamh {n}", "answer_doc": f"town{n}.txt"} for n in (0, 1)
+    }
+    (tmp_path / "questions.json").write_text(json.dumps(rows))
+    given = {"preset": "own-documents", "task": "doc_size", "documents": str(folder), "retriever": "none"}
+    given |= {"questions": str(tmp_path / "questions.json"), "controls": "focused"}
+    told = left_out(misfits_of(tmp_path, lengths="1200", **given))
+    assert "q0_focused about 'town0.txt'" in told
+    least = re.search(r"doc_size at 300\b.* \(from --lengths (\d+)\)", told)[1]
+    assert misfits_of(tmp_path, lengths=least, **given) == ()
 
 
 # Llama-3.1-8B as its card tells it: 131,072 bytes of keys and values a token in 16 bit, 14.96 GiB of weights.

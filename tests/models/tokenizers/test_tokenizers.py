@@ -282,3 +282,10 @@ def test_llama_cpps_counter(llama_server, tmp_path):
     assert "by its counter" in found.name
     assert found.error < 0.05
     assert len(found.encode(KINDS["words"]).ids) == pytest.approx(len(known.encode(KINDS["words"]).ids), rel=0.15)
+
+
+def test_a_file_that_is_no_tokenizer_is_told_as_that(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no tokenizer")
+    with pytest.raises(InputError, match=r"is a file, no folder: use a folder with a tokenizer.json, .*gguf:FILE"):
+        load_tokenizer(str(path))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections import Counter
 from hashlib import sha256
 
@@ -289,13 +290,24 @@ def test_a_question_whose_document_does_not_fit_is_left_out_and_named(run_docume
     path.write_text(path.read_text() + " Nothing else is known of this town." * 250)
     result = run_documents("--lengths=1200", "--retriever=none,bm25", "--controls=focused")
     result.stdout.fnmatch_lines(
-        ["*left out, 2 questions whose document does not fit: q1 about 'town1.txt', q0 with *(all fit from *)*"]
+        ["*left out, 3 questions whose document does not fit: q1 about 'town1.txt', q0_focused about *, q0 with *"]
     )
     cells = {(record["task"], record["needle"]) for record in project.records()}
     assert {needle.partition("_")[0] for _, needle in cells} == {"q0"}
     assert {task for task, _ in cells} == {"doc_position", "doc_size", "doc_absent"}
     assert ("doc_absent", "q0_near") not in cells
     result.stdout.fnmatch_lines(["*of 1 question on your documents right*"])
+
+
+def test_the_command_that_is_printed_shows_the_prompt_of_a_miss(run_documents, project, capsys, monkeypatch):
+    result = run_documents("--task=doc_position", "--depths=50", model="mock:wrong")
+    text = "\n".join(result.outlines)
+    command = text[text.index("needlework prompt ") :].replace(" \\\n", " ").splitlines()[0].partition(" prints ")[0]
+    assert "--read documents" in command
+    assert "--read questions.json" in command
+    monkeypatch.chdir(project.pytester.path)
+    assert needlework.main(shlex.split(command)[1:]) == 0
+    assert "Who founded" in capsys.readouterr().out
 
 
 def test_a_folder_is_enough(project, folder):
