@@ -81,30 +81,20 @@ def build_document(outer: OuterText, document: Document, encoded: Encoded) -> Pr
 
 def _spans(document: Document, encoded: Encoded, count: int) -> Spans:
     """The characters of `count` tokens at the ends that are kept; no grapheme is split."""
-    if document.keep == "start":
-        return ((0, _end(document.text, encoded, count)),)
-    if document.keep == "end":
-        return ((_start(document.text, encoded, count), len(document.text)),)
-    return (0, _end(document.text, encoded, count // 2)), (
-        _start(document.text, encoded, count - count // 2),
-        len(document.text),
-    )
-
-
-def _end(text: str, encoded: Encoded, count: int) -> int:
-    """The character at which the first `count` tokens end."""
-    end = int(encoded.starts[count]) if count < len(encoded.ids) else len(text)
-    while splits_grapheme(text, end):
-        end -= 1
-    return end
-
-
-def _start(text: str, encoded: Encoded, count: int) -> int:
-    """The character at which the last `count` tokens begin."""
-    start = int(encoded.starts[len(encoded.ids) - count])
-    while splits_grapheme(text, start):
-        start += 1
-    return start
+    text, both = document.text, (count // 2, count - count // 2)
+    head, tail = {"start": (count, 0), "end": (0, count), "ends": both}[document.keep]
+    spans = []
+    if head:
+        end = int(encoded.starts[head]) if head < len(encoded.ids) else len(text)
+        while splits_grapheme(text, end):
+            end -= 1
+        spans.append((0, end))
+    if tail:
+        start = int(encoded.starts[len(encoded.ids) - tail])
+        while splits_grapheme(text, start):
+            start += 1
+        spans.append((start, len(text)))
+    return tuple(spans)
 
 
 def cut_middle(ids: Sequence[int], most: int) -> list[int]:

@@ -20,6 +20,7 @@ from needlework.core.files import cache_key, read_cached, write_cached
 from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.haystack_fixtures.retrieval.search import ChunkScores, missing_packages
 from needlework.models.checkpoints import checkpoint_folder, joint_sha256
+from needlework.models.model import json_of
 from needlework.models.served.connection import ServerOptions, is_loopback, is_usable, shown_url
 from needlework.models.served.errors import AttemptFault, HttpError, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed, HttpClient
@@ -197,14 +198,9 @@ def _attempt(
     """The vectors of one request for `count` texts, or why there are none."""
     try:
         reply = http.send("POST", url, body, Allowed(timeout_s, timeout_s), _LARGEST)
-    except TimeoutError:
-        return AttemptFault("timeout", f"no answer in {timeout_s:g} s", retry=True, sign="slow")
     except Exception as error:  # noqa: BLE001 - whatever a server thinks of is one line
-        return fault_of(error)
-    try:
-        content: Any = json.loads(reply.body)
-    except (ValueError, RecursionError):
-        content = None
+        return fault_of(error, waited_s=timeout_s)
+    content = json_of(reply.body)
     if reply.status != 200:
         text = reply.body[:65_536].decode("utf-8", "replace")
         return fault_of_status(HttpError(reply.status, content, text, reply.headers))

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ _COUNT_S = 60.0
 class ProviderTransport(HttpTransport):
     """The base of both transports: chat messages alone, a token counter, a list with windows."""
 
+    models_path: str  # of the list of models
     window_field: str
 
     def _refused(self, request: Request) -> str:
@@ -39,12 +39,8 @@ class ProviderTransport(HttpTransport):
             return f"--template raw: {self.kind}: takes chat messages alone; give --template chat"
         return ""
 
-    @abstractmethod
-    def _model_path(self) -> str:
-        """The path of the model in the provider's list."""
-
     def window(self) -> Window:
-        tokens = count(table_of(self.fetch(self.url(self._model_path()))).get(self.window_field))
+        tokens = count(table_of(self.fetch(self.url(f"{self.models_path}/{self.name}"))).get(self.window_field))
         company = self.kind.capitalize()
         return Window(tokens, f"{company}'s list of models" if tokens else f"{company} does not tell")
 
@@ -62,13 +58,10 @@ class AnthropicTransport(ProviderTransport):
     """Anthropic's API: streamed messages."""
 
     kind = "anthropic"
-    window_field = "max_input_tokens"
+    models_path, window_field = "/v1/models", "max_input_tokens"
 
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"x-api-key": key, "anthropic-version": "2023-06-01"}
-
-    def _model_path(self) -> str:
-        return f"/v1/models/{self.name}"
 
     def count_text(self, text: str) -> int:
         """Tokens of one message with this text, by Anthropic's own counter (an estimate, it says)."""
@@ -129,18 +122,15 @@ class GoogleTransport(ProviderTransport):
     """Gemini's API: streamed content."""
 
     kind = "google"
-    window_field = "inputTokenLimit"
+    models_path, window_field = "/v1beta/models", "inputTokenLimit"
 
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key}
 
-    def _model_path(self) -> str:
-        return f"/v1beta/models/{self.name}"
-
     def count_text(self, text: str) -> int:
         """Tokens of one message with this text, by Google's own counter."""
         contents = _contents((Message("user", text),))
-        return self._counted(f"{self._model_path()}:countTokens", {"contents": contents}, "totalTokens")
+        return self._counted(f"{self.models_path}/{self.name}:countTokens", {"contents": contents}, "totalTokens")
 
     def _refused(self, request: Request) -> str:
         if starts_answer(request):
@@ -166,7 +156,7 @@ class GoogleTransport(ProviderTransport):
         system = "\n\n".join(each.content for each in request.prompt.messages if each.role == "system")
         if system:
             sent["systemInstruction"] = {"parts": [{"text": system}]}
-        return f"{self._model_path()}:streamGenerateContent?alt=sse", sent | extra
+        return f"{self.models_path}/{self.name}:streamGenerateContent?alt=sse", sent | extra
 
     def _translate(self, data: dict[str, Any]) -> dict[str, Any]:
         texts: dict[bool, list[str]] = {True: [], False: []}
