@@ -19,7 +19,6 @@ from needlework.models.tokenizers.tokenizer import approximation
 from needlework.pipeline.engine import Engine
 
 SeriesKey = tuple[str, str, str]  # task, needle and model of a series of cells
-_SEAMS = 16  # tokens by which seams may change the shortest prompt, more than they do
 
 
 def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
@@ -29,13 +28,13 @@ def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
     same time (converted models).
     """
     settings = engine.settings
-    by_series = _checked_cells(engine, cells)
+    by_series = _first_cells(engine, cells)
     misfits = list(grid_and_misfits(settings, engine.tasks)[1])
     check_answer_room(engine, cells)
     errors = list[TooLongError]()
     for by_length in by_series.values():
         try:
-            misfits += _too_short(engine, by_length)
+            misfits += _too_short(engine, [by_length[length] for length in sorted(by_length)])
         except TooLongError as error:
             errors.append(error)
     if errors:
@@ -48,7 +47,7 @@ def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
     fits = any((_words(name), length) not in left_out for name, lengths in by_series.items() for length in lengths)
     if misfits and (is_alone or not fits):
         raise nothing_fits(misfits)
-    engine.check(dict.fromkeys(engine.spec(next(iter(by_length.values()))[0]) for by_length in by_series.values()))
+    engine.check(dict.fromkeys(engine.spec(next(iter(by_length.values()))) for by_length in by_series.values()))
     return tuple(misfits)
 
 
@@ -75,55 +74,35 @@ def check_answer_room(engine: Engine, cells: Sequence[Cell]) -> None:
         raise NoRoomError(engine.series_of(cell).suite.answer_budget, f"{cell.task} {cell.needle}", tokens)
 
 
-CellsByLength = Mapping[int, Sequence[Cell]]
-
-
-def _checked_cells(engine: Engine, cells: Sequence[Cell]) -> dict[SeriesKey, dict[int, list[Cell]]]:
-    """The cells of each length of each series; of the rows of a data set one series is enough."""
-    by_series: dict[SeriesKey, dict[int, list[Cell]]] = {}
+def _first_cells(engine: Engine, cells: Sequence[Cell]) -> dict[SeriesKey, dict[int, Cell]]:
+    """The first cell of each length of each series; of the rows of a data set one series is enough."""
+    by_series: dict[SeriesKey, dict[int, Cell]] = {}
     first_row: dict[tuple[str, str], str] = {}
     for cell in cells:
         is_row = engine.series_of(cell).task.rows
         if not is_row or first_row.setdefault((cell.task, cell.model), cell.needle) == cell.needle:
-            by_series.setdefault(_series_key(cell), {}).setdefault(cell.length, []).append(cell)
+            by_series.setdefault(_series_key(cell), {}).setdefault(cell.length, cell)
     return by_series
 
 
-def _too_short(engine: Engine, by_length: CellsByLength) -> Iterator[Misfit]:
-    """The lengths of a series, from the shortest on, at which the prompt of some cell cannot be built."""
-    for length, cells in sorted(by_length.items()):
-        first = cells[0]
-        series, builder = engine.series_of(first), engine.builder(first)
+def _too_short(engine: Engine, cells: Sequence[Cell]) -> Iterator[Misfit]:
+    """The cells of a series, from the shortest on, whose prompt cannot be built."""
+    for cell in cells:
+        series, builder = engine.series_of(cell), engine.builder(cell)
         builder.corpus(series.suite)
         builder.shape(series.suite)
-        engine.key(first)
-        if engine.settings.plan and series.retriever:  # a plan asks no embedder
-            return
-        least = 0
+        engine.key(cell)
         try:
-            builder.build(series.suite, first)
+            if not (engine.settings.plan and series.retriever):  # a plan asks no embedder
+                builder.build(series.suite, cell)
         except TooShortError as error:
-            least = error.least or length + 1
-        if len(cells) > 1:
-            least = max(least, _least_length(engine, cells))
-        if least <= length:
+            yield Misfit(f"{cell.task} {cell.needle}", cell.length, error.least, series.task.share)
+        else:
             return
-        yield Misfit(f"{first.task} {first.needle}", length, least, series.task.share)
-
-
-def _least_length(engine: Engine, cells: Sequence[Cell]) -> int:
-    """The shortest length that holds each of these cells of one series and length; 0 where any does."""
-
-    def least(cell: Cell) -> int:
-        return engine.builder(cell).least_length(engine.series_of(cell).suite, cell)
-
-    of_each_repeat = max(map(least, {cell.repeat: cell for cell in reversed(cells)}.values()))
-    # Other depths of a repeat have the same needles, and other seams.
-    return of_each_repeat if of_each_repeat + _SEAMS < cells[0].length else max(map(least, cells))
 
 
 def _with_equal_questions(
-    engine: Engine, by_series: Mapping[SeriesKey, CellsByLength], misfits: Sequence[Misfit]
+    engine: Engine, by_series: Mapping[SeriesKey, Mapping[int, Cell]], misfits: Sequence[Misfit]
 ) -> list[Misfit]:
     """Misfits so that each length and arm has the same questions; they replace those of its cells.
 
@@ -132,7 +111,7 @@ def _with_equal_questions(
     none, but what has nothing around it stays where it fits.
     """
     least = {(misfit.of, misfit.length): misfit.least for misfit in misfits}
-    series = {name: engine.series_of(next(iter(cells.values()))[0]) for name, cells in by_series.items()}
+    series = {name: engine.series_of(next(iter(cells.values()))) for name, cells in by_series.items()}
     series = {name: known for name, known in series.items() if known.task.questions}
     without_room = [(name, size) for name in series for size in by_series[name] if (_words(name), size) in least]
     whole = [name for name in series if not split_label(name[1], ("focused",))[1]]
@@ -140,7 +119,7 @@ def _with_equal_questions(
     without: dict[str, str] = {}  # of a series that alone is left out
     for name, size in without_room:
         label, task = question_label(name[1]), series[name].task
-        reference = ask(task, series[name].suite, by_series[name][size][0], engine.settings.seed).reference
+        reference = ask(task, series[name].suite, by_series[name][size], engine.settings.seed).reference
         if name not in whole:
             without[_words(name)] = f"{name[1]} about {reference['document']!r}"
         elif "near_document" in reference:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import structs
 
-from needlework.core.errors import InputError, NoRoomError, TooShortError
+from needlework.core.errors import InputError, NoRoomError
 from needlework.core.grid import Cell
 from needlework.core.prompts import (
     Message,
@@ -106,16 +106,9 @@ class TrialBuilder:
                 if not rows:
                     raise error
                 return replace(self._build(suite, cell, question, question.question), skipped=str(error))
-        return self._build(suite, cell, question, _question_text(suite, question))
-
-    def least_length(self, suite: Suite, cell: Cell) -> int:
-        """The shortest length, in tokens, that holds a cell; 0 where any does."""
-        question = self._question(suite, cell)
-        try:
-            self._build(suite, replace(cell, length=0), question, _question_text(suite, question))
-        except TooShortError as error:
-            return error.least or 0
-        return 0
+        is_guided = suite.guide and question.follow_up is None
+        text = guided(question.question, suite.language, joint=question.joint) if is_guided else question.question
+        return self._build(suite, cell, question, text)
 
     def answer_tokens(self, suite: Suite, cell: Cell) -> int:
         """Tokens of the verbatim answer of a cell and of its end token; 0 if the task wants none."""
@@ -232,11 +225,6 @@ class TrialBuilder:
         version = self._tasks[suite.task].version
         canary = {"canary": True} if self._settings.canary else {}
         return constant | canary | ({"task_version": version} if version else {})
-
-
-def _question_text(suite: Suite, question: Question) -> str:
-    is_guided = suite.guide and question.follow_up is None
-    return guided(question.question, suite.language, joint=question.joint) if is_guided else question.question
 
 
 RECIPE_VERSION = 1

@@ -217,8 +217,10 @@ class Rater(msgspec.Struct, omit_defaults=True):
     skipped: dict[str, RatingMark] = {}  # items that cannot be rated, with the reason as comment
 
     def mark(self, item: RatedItem, answer: RatedAnswer) -> RatingMark:
-        """The mark of an answer."""
-        return self.marks.get(item.id, {}).get(answer.id, RatingMark())
+        """The mark of an answer; of one that was rated before 0.1.0, when each model's had its own, the newest."""
+        marks = self.marks.get(item.id, {})
+        ids = [answer.id, *(_digest(item.id, model, text) for model, text in answer.by_model.items())]
+        return max((marks[name] for name in ids if name in marks), key=lambda mark: mark.at, default=RatingMark())
 
     def saw_names(self, mark: RatingMark) -> bool:
         """Whether a mark was made after names were shown."""

@@ -49,16 +49,6 @@ def misfits_of(folder, **given):
     return misfits
 
 
-@pytest.mark.parametrize("task", ["parallel", "state_where"])
-def test_the_length_that_is_told_fits_every_repeat_and_depth(tmp_path, task):
-    given = {"task": task, "repeats": "12", "depths": "0:100:9"}
-    with pytest.raises(InputError, match="use at least") as caught:
-        misfits_of(tmp_path, lengths="100", **given)
-    least = int(re.search(r"use at least (\d+)", str(caught.value))[1])
-    assert misfits_of(tmp_path, lengths=str(least), **given) == ()
-    assert max(misfit.least for misfit in misfits_of(tmp_path, lengths=str(least - 1), **given)) == least
-
-
 def test_the_length_that_is_told_for_documents_fits_all_questions_and_what_is_left_out_is_named(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()

@@ -9,6 +9,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.results.records.journal import line_of
+from needlework.results.web.app import digest_of
 from needlework.results.web.command import find_sources
 from needlework.results.web.ratings import read_items, sample_items
 from tests.results.builders import new_record, write_rows, write_run
@@ -76,6 +77,22 @@ def test_a_rating_is_saved_at_once_and_the_next_open_question_comes(tmp_path):
     write_predictions(folder, {"one": ["A", "B"], "two": ["C", "D"]})
     with opened(folder) as again:  # ratings are of a text
         assert pressed(again, 0) == []
+
+
+def test_a_rating_of_before_0_1_0_was_of_one_models_answer(tmp_path):
+    folder = write_predictions(tmp_path / "p", {"one": ["same"], "two": ["same"]})
+    with opened(folder) as ann:
+        rate(ann, 0, 0, 4)
+    path = tmp_path / "ratings.json"
+    content = json.loads(path.read_text())
+    ((item, marks),) = content["raters"][0]["marks"].items()
+    (mark,) = marks.values()
+    earlier = digest_of(json.dumps([item, "two_pred", "same"]).encode())
+    content["raters"][0]["marks"][item] = {earlier: mark}
+    path.write_text(json.dumps(content))
+
+    with opened(folder) as ann:
+        assert pressed(ann, 0) == ["0:4"]
 
 
 def test_results_wait_until_they_are_asked_for_and_what_comes_later_is_left_out(tmp_path):
