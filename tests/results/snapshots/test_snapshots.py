@@ -17,6 +17,7 @@ from needlework.results.files.json_files import comparison_object, results_bytes
 from needlework.results.html.comparison import comparison_html, sections_html
 from needlework.results.html.report import html_text
 from needlework.results.report.boards import board_sections, series_sections
+from needlework.results.report.charts import bar_chart
 from needlework.results.report.comparison import comparison_lines, comparison_sentence
 from needlework.results.report.section import section_lines
 from needlework.results.report.sections import run_charts
@@ -98,6 +99,11 @@ def test_the_table_of_cells(report, snapshot):
 
 def test_charts(report, snapshot):
     assert as_text(run_charts(report, numbers=True)) == snapshot
+
+
+def test_the_bars_of_two_runs(snapshot):
+    chart = bar_chart([("", RUNS["leval"]()), ("later", RUNS["models on one task"]())], "Score by task")
+    assert as_text(chart) == snapshot
 
 
 @pytest.mark.parametrize("base", ["first", "previous"])
