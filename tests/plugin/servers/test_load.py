@@ -28,7 +28,7 @@ def journal(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize(("workers", "repeats"), [(0, 200), (2, 200)])
 def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
-    grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={repeats}", "--timeout=20", f"-n{workers}")
+    grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={repeats}", "--timeout=10", f"-n{workers}")
     with storm_server(latency_s=0.2, failing=0.2) as storm:
         process = begin(tmp_path, storm.url, *grid)
         output = output_of(process, 600)
