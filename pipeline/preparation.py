@@ -116,14 +116,14 @@ def _with_equal_questions(
     without_room = [(name, size) for name in series for size in by_series[name] if (_words(name), size) in least]
     whole = [name for name in series if not split_label(name[1], ("focused",))[1]]
     questions: dict[str, str] = {}
-    without: dict[str, str] = {}  # of a series that alone is left out
+    left_out_alone: dict[str, str] = {}  # series of a question that is asked in others
     for name, size in without_room:
         label, task = question_label(name[1]), series[name].task
         reference = ask(task, series[name].suite, by_series[name][size], engine.settings.seed).reference
         if name not in whole:
-            without[_words(name)] = f"{name[1]} about {reference['document']!r}"
+            left_out_alone[_words(name)] = f"{name[1]} about {reference['document']!r}"
         elif "near_document" in reference:
-            without[_words(name)] = f"{label} with {reference['near_document']!r} in its place"
+            left_out_alone[_words(name)] = f"{label} with {reference['near_document']!r} in its place"
         elif task.share == 100 or size == max(by_series[name]):
             questions[label] = f"{label} about {reference['document']!r}"
     shares: dict[str, dict[str, int]] = {}  # of each task that asks shares the least length of each question
@@ -138,7 +138,7 @@ def _with_equal_questions(
     equal = []
     for name, known in series.items():
         of, share = _words(name), known.task.share
-        question = questions.get(question_label(name[1])) or without.get(of, "")
+        question = questions.get(question_label(name[1])) or left_out_alone.get(of, "")
         for size in by_series[name]:
             if question:
                 needed = least.get((of, size))
@@ -155,7 +155,7 @@ def _least_of_all(least: Mapping[str, int], left_out: Collection[str], share: in
     `least`: of each question. Those that are `left_out` are asked again as soon as `--lengths` holds their documents.
     """
     needed = max(tokens for label, tokens in least.items() if label not in left_out)
-    while (more := max(tokens for tokens in least.values() if tokens <= max(needed, needed * 100 // share))) > needed:
+    while (more := max(tokens for tokens in least.values() if tokens <= needed * 100 // share)) > needed:
         needed = more
     return needed
 

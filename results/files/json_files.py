@@ -27,8 +27,8 @@ from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import statistics_object, tasks_object
 
 SUMMARY = "summary.json"
-_EXPECTED = "give a run's folder, or its results.json"
 SUMMARY_SCHEMA = "needlework-summary-1"
+_EXPECTED = "give a run's folder, or its results.json"
 
 
 def write_json(path: Path, report: RunReport) -> None:
